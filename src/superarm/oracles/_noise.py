@@ -88,6 +88,9 @@ class Noise(Protocol):
     def n_first(self, alpha: float) -> int:
         """How many answers to get before bounds are looked at."""
 
+    def n_least(self, alpha: float, upper: float) -> int:
+        """How many answers an average needs before its bounds can be narrower than [0, upper]."""
+
     @property
     def is_cold(self) -> bool:
         """Whether `warm_up` has to come first."""
@@ -126,6 +129,10 @@ class Known:
 
     def n_first(self, alpha: float) -> int:
         """One answer has bounds already."""
+        return 1
+
+    def n_least(self, alpha: float, upper: float) -> int:
+        """One answer."""
         return 1
 
 
@@ -189,6 +196,10 @@ class Symmetric:
         """n answers of one sign have V >= S² / n, so that fewer never cross the boundary."""
         return int(np.ceil(-2 * np.log(one_sided(alpha)))) + 1
 
+    def n_least(self, alpha: float, upper: float) -> int:
+        """As many as are needed to cross the boundary."""
+        return self.n_first(alpha)
+
 
 @dataclass
 class Bounded:
@@ -233,6 +244,11 @@ class Bounded:
     def n_first(self, alpha: float) -> int:
         """One answer has bounds already."""
         return 1
+
+    def n_least(self, alpha: float, upper: float) -> int:
+        """Even without noise, a bound is this wide."""
+        no_noise = np.zeros(1)
+        return int(np.ceil(2 * self.off(no_noise + 1, no_noise, alpha, no_noise, 0.0)[0] / upper))
 
     def _check(self, answers: FloatArray) -> None:
         worst = answers[(answers < self.low) | (answers > self.high)]

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray
@@ -13,6 +14,7 @@ from superarm.core.optional import is_concave
 from superarm.oracles._noise import N_WARM_UP, Noise
 from superarm.oracles._noise_checks import warn_of_few_values
 from superarm.oracles._noisy_answers import Answers
+from superarm.oracles._noisy_guess import halve
 
 # An arm is evaluated this share of its answers of the round once more, so that steps are few.
 _SHARE_PER_STEP = 1 / 5
@@ -84,9 +86,50 @@ class NoisyRound:
         half = n_most - n_most // 2
         if self.n_answers < half:
             return half  # that many are free in any case
-        border = np.partition(self.lower, -self.k)[-self.k]
-        n_wanted = int((np.isnan(self.estimates()) & (self.upper >= border)).sum())
+        n_wanted = int((np.isnan(self.estimates()) & self._may_be_in()).sum())
         return n_most - min(n_wanted, n_most // 2)
+
+    def room(self, n_most: int) -> float:
+        """How often n_most answers give every arm that may be in the set the least it needs."""
+        missing = self._missing().sum()
+        return n_most / (missing + N_WARM_UP * self.noise.is_cold) if missing else math.inf
+
+    def begin_evenly(self, n_most: int) -> None:
+        """Evaluate every arm that may be in the set as often as its bounds need at least."""
+        missing = self._missing()
+        if self.noise.is_cold:
+            self._warm_up(np.argsort(-self.theta, kind="stable"), min(N_WARM_UP, n_most))
+        for arm in missing.nonzero()[0].tolist():
+            self._evaluate(arm, int(missing[arm]))
+        self._update(missing.nonzero()[0])
+
+    def halve(self, n_most: int) -> FloatArray:
+        """What each arm seems to be worth, if all answers go to a guess."""
+        seen: dict[int, list[float]] = {}
+        is_cold = self.noise.is_cold
+
+        def evaluate(arm: int, times: int) -> None:
+            # Bounds need a guess of the variance from before their first answer. Without one, the
+            # answers are for this guess only, and for the variance in later rounds.
+            values = self._ask(arm, times) if is_cold else self._evaluate(arm, times)
+            seen.setdefault(arm, []).extend(values.tolist())
+
+        def looks() -> FloatArray:
+            found = self.estimates()
+            for arm, values in seen.items():
+                found[arm] = np.mean(values)
+            return np.where(np.isnan(found), self.lower, found)
+
+        order = np.lexsort((-self.theta, -self.upper))
+        rivals = order[self._may_be_in()[order]]
+        halve(evaluate, looks, rivals, self.k, n_most - self.n_answers)
+        found = looks()
+        if not is_cold:
+            self._update(np.array(sorted(seen), np.intp))
+        elif seen and len(most := np.array(max(seen.values(), key=len))) >= _AT_LEAST:
+            warn_of_few_values(self.reward, most)
+            self.noise.warm_up(most, float(self.reward.upper))
+        return found
 
     def guess(self, n_most: int) -> FloatArray:
         """What each arm seems to be worth. Takes the answers that are left, for unknown arms."""
@@ -187,7 +230,7 @@ class NoisyRound:
         self.n_answers += times
         return np.asarray(self.reward.batch(pools, self.theta), np.float64)
 
-    def _evaluate(self, arm: int, times: int) -> None:
+    def _evaluate(self, arm: int, times: int) -> FloatArray:
         values = self._ask(arm, times)
         self.rounds[arm] += self.n[arm] == 0
         one = slice(arm, arm + 1)
@@ -195,6 +238,19 @@ class NoisyRound:
         self.n[arm] += times
         self.sum_y[arm] += values.sum()
         self.answers.add(arm, float(self.theta[arm]), values, self.noise)
+        return values
+
+    def _missing(self) -> FloatArray:
+        """How many answers about each arm are missing before its bounds can say anything."""
+        alpha = self.share * 6 / np.pi**2 / len(self.theta)
+        n_least = self.noise.n_least(alpha, float(self.reward.upper))
+        if n_least == 1:
+            return np.zeros(len(self.theta))
+        return np.maximum(0, n_least - self.answers.n[:-1, 0]) * self._may_be_in()
+
+    def _may_be_in(self) -> NDArray[np.bool_]:
+        """The arms that may be in the set by their bounds, shape (n_arms,)."""
+        return self.upper >= np.partition(self.lower, -self.k)[-self.k]
 
     def _update(self, arms: IndexArray) -> None:
         """Tighten the bounds of some arms by the answers of all rounds, and of this one."""

@@ -25,6 +25,9 @@ from superarm.oracles._noisy_round import NoisyRound
 from superarm.oracles._noisy_settings import NoisySettings
 from superarm.oracles._state import check_loaded, check_state
 
+# With less room, the first answers are spread evenly: see `NoisyRound.room`.
+_AMPLE = 2.0
+
 
 class NoisySingletonsReport(BoundsReport):
     """What is known about the arms after a ``select``: the attributes are those of `BoundsReport`.
@@ -90,7 +93,8 @@ class NoisySingletons(NoisySettings):
     budget
         The largest number of evaluations per round. When it is used up, the set is the best guess
         by average answers, and ``report.certified`` is False. Arms of which nothing is known near
-        theta are evaluated once for it, with up to half of the budget.
+        theta are evaluated once for it, with up to half of the budget. If the budget is too small
+        to prove anything, all of it goes to successive halving.
     n_levels
         How finely answers of earlier rounds are remembered, as 2^(n_levels - 1) intervals.
 
@@ -131,18 +135,22 @@ class NoisySingletons(NoisySettings):
         now = NoisyRound(
             reward, answers, rounds, theta, self.delta, self._noise, size, self._n_rounds
         )
+        room = now.room(n_most)
         with one_round() as shown:
             shown.budget(n_most * each)
             shown.undecided = lambda: now.undecided(self.tolerance)
+            if 1 <= room < _AMPLE:
+                now.begin_evenly(n_most)
             while True:
                 arms = top_k(now.lower + now.upper, size, rng=rng)
                 pair = now.in_doubt(arms, self.tolerance)
-                n_free = now.n_free(n_most)
+                n_free = 0 if room < 1 else now.n_free(n_most)
                 if not len(pair) or now.n_answers >= n_free:
                     break
                 now.step(pair, n_free)
             if len(pair):
-                arms = top_k(now.guess(n_most), size, rng=rng)
+                looks = now.halve(n_most) if room < 1 else now.guess(n_most)
+                arms = top_k(looks, size, rng=rng)
                 pair = now.in_doubt(arms, self.tolerance)
         spent, certified = now.n_answers * each, not len(pair)
         self.report = NoisySingletonsReport(now.lower, now.upper, spent, certified)
