@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import http.client
 import inspect
 import io
 import json
@@ -25,8 +26,6 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -206,17 +205,17 @@ def posts() -> list[Flow]:
         )
         server.start()
         try:
-            return _posts(f"http://127.0.0.1:{port}/v1", ours)
+            return _posts(_Client(port), ours)
         finally:
             server.terminate()
             server.join()
 
 
-def _posts(url: str, server: Connection) -> list[Flow]:
+def _posts(client: _Client, server: Connection) -> list[Flow]:
     server.recv()  # it starts now
     names = [f"arm{arm}" for arm in range(N_ARMS)]
     settings = {"name": "traced", "arms": names, "k": K, "belief": "beta"}
-    bandit = _post(f"{url}/bandits", settings, attempts=100)["id"]
+    bandit = client.post("/v1/bandits", settings)["id"]
     flows: list[Flow] = []
     for place in range(WARM):
         is_last = place == WARM - 1
@@ -225,10 +224,10 @@ def _posts(url: str, server: Connection) -> list[Flow]:
                 server.send(name)
                 server.recv()
             if name == "POST decisions":
-                made = _post(f"{url}/bandits/{bandit}/decisions", {})
+                made = client.post(f"/v1/bandits/{bandit}/decisions", {})
             else:
                 told = {"outcomes": dict.fromkeys(made["arms"], 1.0)}
-                _post(f"{url}/decisions/{made['id']}/outcomes", told)
+                client.post(f"/v1/decisions/{made['id']}/outcomes", told)
             if is_last:
                 time.sleep(_WAIT_S)
                 server.send(None)
@@ -236,21 +235,32 @@ def _posts(url: str, server: Connection) -> list[Flow]:
     return flows
 
 
-def _post(url: str, body: dict[str, Any], attempts: int = 1) -> dict[str, Any]:
-    request = urllib.request.Request(
-        url, json.dumps(body).encode(), {"Content-Type": "application/json"}
-    )
-    for attempt in range(attempts):
-        try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                return json.loads(answer.read())
-        except urllib.error.HTTPError as error:
-            raise RuntimeError(error.read().decode()) from None
-        except OSError:  # it is not up yet
-            if attempt == attempts - 1:
-                raise
+class _Client:
+    """Sends each request in one piece, and all on one connection, as programs with a pool do."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._socket: socket.socket | None = None
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        if self._socket is None:
+            self._socket = self._connected()
+        content = json.dumps(body).encode()
+        head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        self._socket.sendall(head.encode() + b"Content-Length: %d\r\n\r\n" % len(content) + content)
+        with http.client.HTTPResponse(self._socket, method="POST") as answer:
+            answer.begin()
+            said = answer.read().decode()
+        if answer.status >= 300:
+            raise RuntimeError(said)
+        return json.loads(said)
+
+    def _connected(self, attempts: int = 100) -> socket.socket:
+        for _ in range(attempts - 1):
+            with contextlib.suppress(OSError):  # it is not up yet
+                return socket.create_connection(("127.0.0.1", self._port), timeout=10)
             time.sleep(_WAIT_S)
-    raise AssertionError
+        return socket.create_connection(("127.0.0.1", self._port), timeout=10)
 
 
 def _serve(client: Connection, database: str, port: int) -> None:

@@ -93,6 +93,11 @@ SHORT = {  # with at least one request on the short way
     "around another": [of_json(DECIDE, {}) + post("/healthz", method="GET") + of_json(DECIDE, {})],
     "before the last": [of_json(DECIDE, {}) + of_json(DECIDE, {}, "Connection: close") * 2],
     "empty lines": [b"\r\n\r\n" + of_json(DECIDE, {}), b"\r\n", of_json(DECIDE, {})],
+    "after an upgrade": [
+        of_json(DECIDE, {}, "Connection: upgrade", "Upgrade: h2c"),
+        of_json(DECIDE, {}),
+        of_json(DECIDE, {}),
+    ],
     "and nonsense": [of_json(DECIDE, {}), b"nonsense\r\n\r\n"],
     "nonsense behind it": [of_json(DECIDE, {}) + b"nonsense\r\n\r\n"],
     "nonsense behind two": [of_json(DECIDE, {}) * 2 + b"nonsense\r\n\r\n"],

@@ -74,9 +74,9 @@ def test_a_function_is_called_in_every_round_and_nothing_depends_on_it(kind, at_
     first = seen[: seen.index(ends[0])]
     assert [one.evaluations for one in first] == list(range(2, ends[0].evaluations + 1, 2))
     said = [one.undecided for one in first]
-    assert " of 8 arms" in said[0] if kind == "arms" else " of 8 sets in step 1" in said[0]
+    assert " of 8 arms" in said[0] if kind == "arms" else " of 8 sets, step 1" in said[0]
     if kind == "search":
-        assert " sets in swap 1" in said[-1]
+        assert " sets, swap 1" in said[-1]
 
 
 def test_an_executor_and_plain_oracles_are_counted_too(at_once):
@@ -123,7 +123,7 @@ def test_the_line_is_replaced_on_a_terminal_and_removed(monkeypatch, at_once):
     reward = noisy(progress=True)
     sa.cts(reward, 2, oracle=sa.Singletons()).ask(rng=np.random.default_rng(0))
     *lines, blank, end = stream.getvalue().split("\r")[1:]
-    assert lines == [f"{n} of 8 evaluations, 1 per s" for n in range(1, 9)]
+    assert lines == [f"{n} of 8 evaluations, 1/s" for n in range(1, 9)]
     assert blank == " " * len(lines[-1])
     assert end == ""
     monkeypatch.setattr(progress.shutil, "get_terminal_size", lambda: terminal_size((10, 24)))
@@ -147,7 +147,7 @@ def test_an_interrupted_round_keeps_its_line(monkeypatch, at_once):
     with pytest.raises(KeyboardInterrupt):
         policy.ask(rng=rng)
     assert stream.getvalue().split("\r")[-1].startswith("3 of 8 evaluations")
-    assert stream.getvalue().endswith("per s\n")
+    assert stream.getvalue().endswith("/s\n")
     assert current_round() is None
     policy.ask(rng=rng)  # and the next round begins anew
     assert "\r8 of 8 evaluations" in stream.getvalue()
@@ -166,8 +166,8 @@ def test_in_a_file_lines_are_rare_and_by_default_there_is_none(monkeypatch, caps
     assert (
         stream.getvalue().splitlines()
         == [
-            "30 of 80 evaluations, 1 per s",
-            "60 of 80 evaluations, 1 per s",
+            "30 of 80 evaluations, 1/s",
+            "60 of 80 evaluations, 1/s",
         ]
         * 2
     )

@@ -102,6 +102,7 @@ def test_with_propensities_other_sets_are_valued(folder, tmp_path, name):
     assert best["low"] > random["high"]
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_a_log_of_every_item_is_replayed(folder, tmp_path):
     more = ("--runs", "2", "--policy", "thompson", "--workers", "1", "--horizon", "100")
     done = asked(folder / "whole.csv", tmp_path, *more)

@@ -44,7 +44,7 @@ class RoundProgress:
     Examples
     --------
     >>> print(RoundProgress(1200, 1300, 100_000, "3 of 40 arms", 30.0))
-    1,200 of at most 100,000 evaluations, 40 per s, undecided: 3 of 40 arms
+    1,200 of at most 100,000 evaluations, 40/s, undecided: 3 of 40 arms
     """
 
     evaluations: int
@@ -63,7 +63,7 @@ class RoundProgress:
     def __str__(self) -> str:
         of = f"{self.asked:,}" if self.most is None else f"at most {self.most:,}"
         rate = f"{self.per_s:,.0f}" if self.per_s >= 10 else f"{self.per_s:.2g}"
-        said = f"{self.evaluations:,} of {of} evaluations, {rate} per s"
+        said = f"{self.evaluations:,} of {of} evaluations, {rate}/s"
         return f"{said}, undecided: {self.undecided}" if self.undecided else said
 
 

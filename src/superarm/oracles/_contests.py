@@ -108,7 +108,7 @@ class Sweeps:
 
     def undecided(self) -> str:
         """How many sets are still in, as words."""
-        return f"{len(self.places):,} of {len(self.sets):,} sets in {self.about}"
+        return f"{len(self.places):,} of {len(self.sets):,} sets, {self.about}"
 
     def _n_left(self) -> int:
         return (self.most - self.evaluations) // self._each

@@ -32,6 +32,16 @@ class NamedArms:
         return len(self.names)
 
     @property
+    def is_retired(self) -> NDArray[np.bool_]:
+        """Shape (n_arms,): which arms are retired. Assign a new array to change it."""
+        return self._is_retired
+
+    @is_retired.setter
+    def is_retired(self, which: NDArray[np.bool_]) -> None:
+        # Every round asks whether there is any, so that it is found out here.
+        self._is_retired, self.any_retired = which, bool(which.any())
+
+    @property
     def retired(self) -> IndexArray:
         """The numbers of the retired arms, ascending."""
         return np.flatnonzero(self.is_retired)

@@ -31,7 +31,7 @@ _MOST_VALUES = 1 << 20  # that are drawn at once, if every sample needs the valu
 def asks_each(session: Session) -> bool:
     """Whether `ask_each` may be used now: whether samples of the belief are all that decides."""
     now = session._unlocked
-    is_all = not now.arms.is_retired.any()
+    is_all = not now.arms.any_retired
     return is_all and is_simple(now, now.policy.feasible, SamplesTops)
 
 

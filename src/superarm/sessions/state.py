@@ -105,7 +105,9 @@ def load_state(session: UnlockedSession, state: dict[str, Any]) -> None:
     path, forks = tuple(state["seed"]["path"]), list(state["seed"]["forks"])
     session.seeding = replace(session.seeding, path=path, forks=forks)
     session.rounds, session.n_decisions = state["rounds"], state["n_decisions"]
-    session.arms.is_retired[state["retired"]] = True
+    is_retired = np.zeros(len(session.arms), bool)
+    is_retired[state["retired"]] = True
+    session.arms.is_retired = is_retired
     # Files of earlier versions do not say which arms were added.
     session.arms.n_first = state.get("n_first", len(session.arms))
     for one in state["decisions"]:

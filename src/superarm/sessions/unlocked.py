@@ -80,9 +80,9 @@ class UnlockedSession:
 
     def feasible(self, given: Sets) -> FeasibleSets:
         """The sets that may be chosen in a round. Refuses if there is none."""
-        policy, retired = self.policy, self.arms.is_retired
+        policy, arms = self.policy, self.arms
         sets = policy.feasible if given is None else as_feasible(given, policy.reward.n_arms)
-        return without_retired(sets, retired) if retired.any() else sets
+        return without_retired(sets, arms.is_retired) if arms.any_retired else sets
 
     def check(self, given: Sets, context: ArrayLike | None) -> FeasibleSets:
         """The sets of a round. Refuses them, or the context, if `ask` could not use them."""

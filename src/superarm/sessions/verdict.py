@@ -102,7 +102,7 @@ def verdict_of(session: UnlockedSession, delta: float, *, dependent: bool, late:
     counts, sums = belief.outcomes.counts[kept], belief.outcomes.sums[kept]
     awaited = _awaited(session)[kept] if late == "any" else np.zeros(len(kept))
     n_pairs, n_added = None, len(arms) - arms.n_first
-    if n_added or arms.is_retired.any():
+    if n_added or arms.any_retired:
         n_pairs = n_pairs_of(len(arms), n_added)
     best, (inside, outside), error = best_k(
         part * counts, part * sums, k, awaited=part * awaited, n_pairs=n_pairs

@@ -61,6 +61,20 @@ BAD = {
         b'{"kind": "epsilon_random", "epsilon": 0.5, "oracle": "top_k"}}}',
         422,
     ),
+    "top k of what is no sum, at first": (
+        b'{"name": "x", "arms": 3, "k": 1, "reward": "any_success", "oracle": '
+        b'{"kind": "local_search", "start": "top_k"}}',
+        422,
+    ),
+    "an absurd parameter": (
+        b'{"name": "x", "arms": 3, "k": 1, "oracle": {"kind": "group_testing", "delta": 5e-324}}',
+        422,
+    ),
+    "an absurd prior": (b'{"name": "x", "arms": 3, "k": 1, "prior": [1e-300, 1]}', 422),
+    "an absurd weight": (
+        b'{"name": "x", "arms": 2, "k": 1, "reward": {"name": "linear", "weights": [1e300, 1]}}',
+        422,
+    ),
     "an oracle in itself": (
         b'{"name": "x", "arms": 3, "k": 1, "oracle": '
         + b'{"kind": "rarely", "when": 2, "oracle": ' * 9
@@ -107,6 +121,7 @@ def test_what_is_not_there(client):
         ("{}".encode("utf-8-sig"), "send it without a byte order mark"),
         ("{}".encode("utf-16"), "send it in UTF-8"),
     ],
+    ids=["gzip", "utf-8-sig", "utf-16"],  # compressed bytes have the time of day
 )
 def test_bodies_that_are_json_for_others(client, raw, fix):
     answer = client.post("/v1/bandits", content=raw, headers={"content-type": "application/json"})

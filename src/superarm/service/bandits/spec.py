@@ -18,6 +18,7 @@ from superarm.sessions import Expiry, Holdout, Session
 
 Spec = dict[str, Any]
 _KEPT_NUMBERS = 2_000_000  # sampled values that explanations keep in memory, about
+_LEAST_SIZE = 1e-100  # of a parameter that is not 0
 _SEED_BITS = 53  # larger whole numbers are not exact in every JSON reader
 _MOST_SEED = 2**128
 _MOST_EXPLAINED = 100  # decisions that can be explained by default
@@ -65,7 +66,23 @@ def complete(given: Spec, own: parts.Factories, *, most_arms: int) -> Spec:
         json.dumps(spec, allow_nan=False)
     except ValueError:
         raise Problem(422, "parameters must be finite numbers, got a NaN or an infinity") from None
+    for part in ("belief", "oracle", "reward", "prior"):
+        _check_sizes(part, spec[part])
     return spec
+
+
+def _check_sizes(name: str, value: Any) -> None:
+    """Refuse numbers whose squares or inverses overflow. Not when a bandit is loaded, either."""
+    if isinstance(value, Mapping):
+        for member, inner in value.items():
+            _check_sizes(f"{name}.{member}", inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _check_sizes(name, inner)
+    elif isinstance(value, float) and value and not _LEAST_SIZE <= abs(value) <= 1 / _LEAST_SIZE:
+        raise Problem(
+            422, f"numbers of {name} must be 0, or from 1e-100 to 1e100 in size, got {value}"
+        )
 
 
 def _check_arms(arms: list[str] | int, k: int, most_arms: int) -> int:
@@ -136,9 +153,9 @@ def _default_oracle(reward: Spec, n_arms: int, own: parts.Factories) -> str:
 
 def _check_inner(spec: Spec, n_arms: int, own: parts.Factories) -> None:
     """Refuse top_k within other oracles, too. Not when a bandit is loaded: older ones have it."""
-    inner = spec["oracle"].get("oracle")
-    while isinstance(inner, Mapping) and "oracle" in inner:
-        inner = inner["oracle"]
+    inner: Any = spec["oracle"]
+    while isinstance(inner, Mapping) and (more := inner.get("oracle", inner.get("start"))):
+        inner = more
     kind = inner.get("kind") if isinstance(inner, Mapping) else inner
     if kind == "top_k" and not parts.reward(spec["reward"], n_arms, own).additive:
         raise _not_additive()

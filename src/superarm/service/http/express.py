@@ -15,7 +15,7 @@ import contextlib
 import re
 import time
 from asyncio import Event
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -49,20 +49,25 @@ class Express:
         Each is a POST that returns `Work`, with one id in its path or none.
     proxies
         Addresses and networks of trusted proxies.
+
+    Attributes
+    ----------
+    endpoints
+        By the words of their paths: see `PATH`.
     """
 
     def __init__(
         self,
         service: Service,
         gate: Gate,
-        endpoints: Iterable[Endpoint],
+        endpoints: Sequence[Endpoint],
         proxies: Sequence[str] = (),
     ) -> None:
         self.service, self.gate = service, gate
         # A longer body arrives in pieces, and the application asks for each.
         self.heads = Heads(min(gate.most_body, HIGH_WATER_LIMIT))
         places = [PATH.fullmatch(one.path.replace("{id}", "id").encode()) for one in endpoints]
-        self._found = {
+        self.endpoints = {
             place.group("of", "what"): one
             for place, one in zip(places, endpoints, strict=True)
             if place is not None
@@ -70,18 +75,6 @@ class Express:
         self.proxies = ProxyHeadersMiddleware(_nothing, list(proxies)) if proxies else None
         self._default_headers: list[tuple[bytes, bytes]] = []
         self._first_lines: dict[int, bytes] = {}
-
-    def find(self, place: re.Match[bytes]) -> tuple[Endpoint, dict[str, Any]] | None:
-        """The endpoint for a path, and the id in the path."""
-        endpoint = self._found.get(place.group("of", "what"))
-        if endpoint is None:
-            return None
-        id, team = place["id"], self.service.team
-        if team is not None:  # the bandit, or some of many, may be those of another worker
-            home = None if id is None else team.known(bandit_in(place["path"].decode()) or "")
-            if home != team.number:
-                return None
-        return endpoint, {} if id is None else {"id": id.decode()}
 
     def behind_proxy(self, client: Any, headers: Sequence[tuple[bytes, bytes]]) -> Any:
         """The client of a request, behind a trusted proxy that of the proxy."""
@@ -182,13 +175,18 @@ class ExpressConnection(Connection):
         self, place: re.Match[bytes], head: Head, *, is_known: bool = False
     ) -> _Request | None:
         """The request with a head, if an endpoint is for it and the gate admits it."""
-        express = self.express
-        found = express.find(place)
-        if found is None or self.flow.write_paused:
+        express, id, path = self.express, place["id"], place["path"].decode()
+        endpoint = express.endpoints.get(place.group("of", "what"))
+        if endpoint is None or self.flow.write_paused:
             return None
         if express.service.with_keys and express.gate.is_stale:
             return None
-        path, sender = place["path"].decode(), self.client
+        team = express.service.team
+        if team is not None:  # the bandit, or some of many, may be those of another worker
+            home = None if id is None else team.known(bandit_in(path) or "")
+            if home != team.number:
+                return None
+        sender: Any = self.client
         if express.proxies is not None:
             sender = express.behind_proxy(sender, head.pairs)
         client = sender[0] if sender else None
@@ -197,7 +195,8 @@ class ExpressConnection(Connection):
         except Problem as problem:
             self._refused = problem
             return None
-        return _Request(self, *found, head, (path, key_id, client))
+        given = {} if id is None else {"id": id.decode()}
+        return _Request(self, endpoint, given, head, (path, key_id, client))
 
 
 class _Request(Reply, RequestResponseCycle):
