@@ -124,10 +124,10 @@ class PostgresStore(SharedQueries):
     def _news(self, number: int, seen: int | None) -> list[Event]:
         """The events of a bandit in memory that other processes have appended since ``seen``."""
         found: list[Event] = []
-        while seen is not None:
-            some = self.events(number, seen, _EVENTS_PER_READ)
+        # Until there are none: a portion may be small because its events are large.
+        while seen is not None and (some := self.events(number, seen, _EVENTS_PER_READ)):
             found += some
-            seen = some[-1].seq if len(some) == _EVENTS_PER_READ else None
+            seen = some[-1].seq
         return found
 
     def _lock_bandit(

@@ -124,7 +124,7 @@ class SQLiteStore(SharedQueries):
         if version > VERSION or (version == 0 and (has_tables or not writable)):
             raise StoreError(
                 f"{self.path} must be a superarm database of version {VERSION} or earlier, "
-                f"got version {version}"
+                f"got version {version}{'; update superarm' if version > VERSION else ''}"
             )
         return version
 
