@@ -25,6 +25,7 @@ from superarm.service.log.queries import (
     WITH_MEMBERS,
     LogTurn,
     Statement,
+    emptying,
     inserting,
     remove,
 )
@@ -265,7 +266,8 @@ def _make_tables(connection: Connection, *, serving: bool) -> int:
         if row is None or (row[0] < VERSION and serving):
             for table in TABLES:
                 connection.execute(table.format(**_TYPES))
-            connection.execute("DELETE FROM meta")
+            for query in [*emptying(row[0] if row else 0), "DELETE FROM meta"]:
+                connection.execute(query)
             connection.execute("INSERT INTO meta VALUES (%s)", (VERSION,))
             return VERSION
         return row[0]

@@ -113,7 +113,7 @@ class SQLiteStore(SharedQueries):
             # A file of an earlier version becomes one of this version when it is served.
             if version == 0 or (version < VERSION and mode == "serve"):
                 with _transaction(writing):
-                    make_tables(writing)
+                    make_tables(writing, version)
         except sqlite3.Error as error:
             raise as_store_error(error, self.path) from error
 
