@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from scipy.stats import chi2_contingency
 
+import superarm as sa
 from serving import client_of, client_on, create, decide, events_of
 from superarm.service.bandits.actor import Reply, Waiting
 from superarm.service.bandits.changes import Ask
@@ -15,6 +16,7 @@ from superarm.service.bandits.operations import MOST_TOGETHER, arranged
 from superarm.service.bandits.outcomes import Tell
 from superarm.service.bandits.records import outcomes_in
 from superarm.service.bandits.replay import fingerprint, replay
+from superarm.service.export import export
 from superarm.service.http.service import Service
 from superarm.service.log.postgres import PostgresStore
 from superarm.service.log.sqlite import SQLiteStore
@@ -383,3 +385,31 @@ def test_outcomes_are_found_in_an_event_of_many_decisions(client):
     for one in json.loads(body)["told"]:
         assert outcomes_in(body, one["decision"]) == one["outcomes"]
     assert outcomes_in(body, f"{bandit}-99") == {}
+
+
+def test_logs_of_several_requests_are_read_by_other_programs(tmp_path):
+    """As Parquet files, and as lines for off-policy estimates: as if each had come alone."""
+    import duckdb  # here: a module that keeps it makes it complain at the end of the process
+
+    columns = "number, round, status, place, arm, value, outcome, propensity"
+    found = []
+    for name in ("alone", "together"):
+
+        def sent(requests, status, name=name):
+            groups = [[one] for one in requests] if name == "alone" else [requests]
+            return [one for group in groups for one in answers(client, group, status)]
+
+        with client_of(tmp_path / f"{name}.db") as client:
+            bandit = create(client, arms=20, k=2, belief="beta", seed=6)
+            shares = [decide(client, bandit, propensities=20) for _ in range(3)]
+            made = sent(asks(bandit, 6), 201)
+            sent(told(shares, 0.5) + told(made, 1.0), 200)
+            lines = client.get(f"/v1/bandits/{bandit}/log").text.splitlines()
+        store = SQLiteStore(tmp_path / f"{name}.db", "read")
+        export(store, store.bandits(1)[0], tmp_path / name)
+        store.close()
+        files = duckdb.read_parquet(f"{tmp_path / name}/**/*.parquet")
+        rows = files.project(columns).order("number, place").fetchall()
+        assert len(rows) == 9 * 2
+        found.append((rows, sa.offpolicy.Log.from_events(lines).rows()))
+    assert found[0] == found[1]

@@ -234,14 +234,40 @@ def test_both_ways_ask_for_keys(tmp_path, lines, short):
         said = {}
         for name, headers in sent.items():
             whole = of_json(DECIDE, {}, *headers)
-            said[name] = await side.play([whole, whole[:-2], b"{}"])
+            said[name] = await side.play([whole, whole, whole[:-2], b"{}"])
         return said, side.counts()
 
     found = on_both(tmp_path, lines, client, with_keys=True, key=made["admin"][0])
     assert found[0] == found[1]
     statuses = [said[9:12] for said, _ in found[0][0][0].values()]
     assert statuses == [b"403", b"201", b"201", b"201", b"401", b"401", b"401", b"401", b"201"]
-    assert len(short) == 2 * 4  # two requests of each one that may decide
+    assert len(short) == 3 * 4  # three requests of each one that may decide
+
+
+def test_a_remembered_head_with_a_dropped_key_is_refused(tmp_path, lines, short):
+    made = {role: keys.make(role) for role in ("admin", "decide")}
+    for name in ("True", "False"):
+        store = SQLiteStore(tmp_path / f"{name}.db", "write")
+        for _, row in made.values():
+            store.add_key(row)
+        store.close()
+    request = of_json(DECIDE, {}, f"X-API-Key: {made['decide'][0]}")
+
+    async def client(side):
+        connection = side.connect()
+        for n_dropped in (0, 0, 1, 1):
+            if n_dropped:
+                side.engine.store.drop_key(made["decide"][1].id)
+                side.config.app.state.gate.refresh()
+            connection.data_received(request)
+            await side.settle(connection)
+        said = b"".join(connection.transport.written)
+        return [said.count(b"HTTP/1.1 %d" % status) for status in (201, 401)]
+
+    found = on_both(tmp_path, lines, client, with_keys=True, key=made["admin"][0])
+    assert found[0] == found[1]
+    assert found[0][0] == [2, 2]
+    assert len(short) == 2
 
 
 def test_both_ways_count_the_same_requests(tmp_path, lines, short, monkeypatch):
@@ -265,12 +291,12 @@ def test_both_ways_see_the_client_behind_a_proxy(tmp_path, lines, short):
 
     async def client(side):
         # The second address is no proxy, so anybody could have sent the header.
-        return [await side.play([forwarded], address) for address in (PROXY, "10.0.0.2")]
+        return [await side.play([forwarded] * 2, address) for address in (PROXY, "10.0.0.2")]
 
     found = on_both(tmp_path, lines, client)
     assert found[0] == found[1]
-    assert [line[-1] for line in found[0][1][1:]] == ["5.6.7.8", "10.0.0.2"]
-    assert len(short) == 2
+    assert [line[-1] for line in found[0][1][1:]] == ["5.6.7.8"] * 2 + ["10.0.0.2"] * 2
+    assert len(short) == 4
 
 
 def test_both_ways_answer_when_the_server_fails(tmp_path, lines, short, monkeypatch):

@@ -12,6 +12,7 @@ from serving import client_of, create, decide, tell
 from superarm.client import Client, EdgeBandit, ServerError, UnreachableError
 from superarm.service.bandits.compaction import compact
 from superarm.service.bandits.replay import replay
+from superarm.service.log import queries
 from superarm.service.log.sqlite import SQLiteStore
 
 
@@ -30,7 +31,10 @@ def check_replay(path, bandit, same=True):
         store.close()
 
 
-def test_a_batch_cannot_count_again_after_its_event_was_compacted(path):
+@pytest.mark.parametrize("most_read", [1, queries._MOST_READ])
+def test_a_batch_cannot_count_again_after_its_event_was_compacted(path, monkeypatch, most_read):
+    """Also if the first event is so large that it is read alone."""
+    monkeypatch.setattr(queries, "_MOST_READ", most_read)
     day = [100.0]
     with client_of(path, clock=lambda: day[0] * 86_400) as client:
         line, bandit = Line(client), create(client, seed=1)

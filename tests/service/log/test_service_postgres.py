@@ -14,7 +14,7 @@ from superarm.service.bandits.compaction import compact
 from superarm.service.bandits.engine import Engine
 from superarm.service.bandits.replay import fingerprint, replay
 from superarm.service.http.service import Service
-from superarm.service.log import chain
+from superarm.service.log import chain, queries
 from superarm.service.log.postgres import PostgresStore
 from superarm.service.log.store import StoreError
 
@@ -135,6 +135,21 @@ def end_connections(admin):
     ).fetchall()
     assert ended
     assert all(did_end for (did_end,) in ended)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_server_follows_however_large_the_news_are(address, monkeypatch, reads):
+    """Events are read in portions of some megabytes, here of one event each."""
+    monkeypatch.setattr(queries, "_MOST_READ", 1)
+    with client_of(address) as one, client_of(address) as other:
+        bandit = create(one)
+        path = f"/v1/bandits/{bandit}/decisions"
+        assert other.post(path).status_code == 201
+        for _ in range(3):
+            one.post(path)
+        if reads:
+            assert other.get(f"/v1/bandits/{bandit}").json()["decisions"] == 4
+        assert other.post(path).json()["id"] == f"{bandit}-5"
 
 
 def test_a_lost_connection_is_made_again(address):

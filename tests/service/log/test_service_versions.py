@@ -25,6 +25,7 @@ def look(path, query):
 def make_old(path):
     """Make the file one of version 1, which had no index of expired decisions."""
     look(path, "DROP INDEX events_expired")
+    look(path, "INSERT INTO asked VALUES (1, 'once', 2)")  # of a later version, as after a restore
     look(path, "PRAGMA user_version = 1")
 
 
@@ -40,6 +41,11 @@ def test_an_old_file_is_brought_to_this_version(tmp_path):
     with client_of(path) as client:
         assert client.get(f"/v1/decisions/{before['id']}").json()["arms"] == before["arms"]
         decide(client, bandit)
+        # What another log has left behind is not taken for a key of this one.
+        url, header = f"/v1/bandits/{bandit}/decisions", {"headers": {"Idempotency-Key": "once"}}
+        made = client.together([("POST", url, header), ("POST", url, {})])
+        assert [answer.status_code for answer in made] == [201, 201]
+        assert "idempotent-replayed" not in made[0].headers
     assert look(path, "PRAGMA user_version") == (VERSION,)
     assert look(path, "SELECT 1 FROM sqlite_master WHERE name = 'events_expired'")
 
@@ -60,12 +66,15 @@ def test_versions_of_postgres(postgres_database, monkeypatch):
 
     PostgresStore(postgres_database).close()
     look("UPDATE superarm.meta SET version = 1")
+    look("INSERT INTO superarm.asked VALUES (1, 'once', 2)")
     look("DROP INDEX superarm.events_expired")
     for mode, wanted in (("read", 1), ("serve", VERSION)):
         PostgresStore(postgres_database, mode).close()
         with psycopg.connect(postgres_database) as connection:
             found = connection.execute("SELECT version FROM superarm.meta").fetchall()
             assert found == [(wanted,)]
+            n_left = connection.execute("SELECT count(*) FROM superarm.asked").fetchone()
+            assert n_left == (1 if mode == "read" else 0,)
     look("DROP INDEX superarm.events_expired")  # there again
     monkeypatch.setattr(postgres, "VERSION", 1)
     with pytest.raises(StoreError, match="version 1 or earlier, got version 4"):

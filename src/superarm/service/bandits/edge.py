@@ -105,8 +105,9 @@ def _check_snapshot(live: Live, store: Store, version: str) -> None:
     the database is an older copy, the snapshot knows what the bandit does not know.
     """
     seq = int(version.partition("-")[0])
-    found = store.events(live.bandit.number, seq - 1, 2)
-    # The first event always stays, so the one after it shows whether events were removed.
+    # The first event always stays, so the one after it shows whether events were removed. Each by
+    # itself, because large events are not read together.
+    found = [one for at in (seq - 1, seq) for one in store.events(live.bandit.number, at, 1)]
     is_whole = [event.seq for event in found] in ([seq], [seq, seq + 1])
     if not is_whole or _version(seq, found[0].digest) != version:
         raise Problem(

@@ -36,9 +36,8 @@ from superarm.service.bandits.actor import (
     within,
 )
 from superarm.service.bandits.checkpoints import Checkpoints
-from superarm.service.bandits.clocks import ClockWatch
 from superarm.service.bandits.failures import no_bandit, problem_of
-from superarm.service.bandits.health import Health
+from superarm.service.bandits.health import ClockWatch, Health
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.spec import Spec
 from superarm.service.log.events import Bandit

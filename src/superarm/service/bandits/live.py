@@ -13,18 +13,18 @@ from typing import Any
 from pydantic_core import to_json
 
 from superarm.service.bandits import parts
-from superarm.service.bandits.clocks import Clock
 from superarm.service.bandits.constraints import feasible_of
-from superarm.service.bandits.pending import Pending
 from superarm.service.bandits.records import decisions_of, like, remote_of
 from superarm.service.bandits.rounding import ROUNDING, difference
 from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_of
 from superarm.service.log.chain import spec_of
 from superarm.service.log.events import (
     Bandit,
+    Clock,
     DamagedLogError,
     Event,
     OtherDecisionError,
+    Pending,
     check,
     n_requests,
     root,

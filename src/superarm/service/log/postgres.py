@@ -25,6 +25,7 @@ from superarm.service.log.queries import (
     WITH_MEMBERS,
     LogTurn,
     Statement,
+    emptying,
     inserting,
     remove,
 )
@@ -124,10 +125,10 @@ class PostgresStore(SharedQueries):
     def _news(self, number: int, seen: int | None) -> list[Event]:
         """The events of a bandit in memory that other processes have appended since ``seen``."""
         found: list[Event] = []
-        while seen is not None:
-            some = self.events(number, seen, _EVENTS_PER_READ)
+        # Until there are none: a portion may be small because its events are large.
+        while seen is not None and (some := self.events(number, seen, _EVENTS_PER_READ)):
             found += some
-            seen = some[-1].seq if len(some) == _EVENTS_PER_READ else None
+            seen = some[-1].seq
         return found
 
     def _lock_bandit(
@@ -265,7 +266,8 @@ def _make_tables(connection: Connection, *, serving: bool) -> int:
         if row is None or (row[0] < VERSION and serving):
             for table in TABLES:
                 connection.execute(table.format(**_TYPES))
-            connection.execute("DELETE FROM meta")
+            for query in [*emptying(row[0] if row else 0), "DELETE FROM meta"]:
+                connection.execute(query)
             connection.execute("INSERT INTO meta VALUES (%s)", (VERSION,))
             return VERSION
         return row[0]

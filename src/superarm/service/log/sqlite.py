@@ -113,7 +113,7 @@ class SQLiteStore(SharedQueries):
             # A file of an earlier version becomes one of this version when it is served.
             if version == 0 or (version < VERSION and mode == "serve"):
                 with _transaction(writing):
-                    make_tables(writing)
+                    make_tables(writing, version)
         except sqlite3.Error as error:
             raise as_store_error(error, self.path) from error
 
@@ -124,7 +124,7 @@ class SQLiteStore(SharedQueries):
         if version > VERSION or (version == 0 and (has_tables or not writable)):
             raise StoreError(
                 f"{self.path} must be a superarm database of version {VERSION} or earlier, "
-                f"got version {version}"
+                f"got version {version}{'; update superarm' if version > VERSION else ''}"
             )
         return version
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import filelock
 
-from superarm.service.log.queries import TABLES
+from superarm.service.log.queries import TABLES, emptying
 from superarm.service.log.store import StoreError
 
 # 1: the first. 2: arms of decisions are ranked, which servers of version 1 would not replay.
@@ -33,10 +33,10 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     )
 
 
-def make_tables(connection: sqlite3.Connection) -> None:
+def make_tables(connection: sqlite3.Connection, version: int) -> None:
     """Turn a new or older file into one of this version, in the transaction of the caller."""
-    for table in TABLES:
-        connection.execute(table.format(**_TYPES))
+    for query in [*(table.format(**_TYPES) for table in TABLES), *emptying(version)]:
+        connection.execute(query)
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 

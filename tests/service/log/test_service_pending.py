@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from superarm.service.bandits.pending import Pending
-from superarm.service.log.events import Event, root, seal
+from superarm.service.log.events import Event, Pending, root, seal
 
 
 def test_sealing_late_gives_the_events_that_sealing_at_once_gives() -> None:
