@@ -67,7 +67,7 @@ CALLS = {
 }
 # What the library makes itself, and the client that shares its checks with the other one.
 OTHERS = {
-    *("Decision", "Verdict", "GroupSearch", "Inspection"),
+    *("Decision", "Verdict", "GroupSearch", "Inspection", "RoundProgress"),
     *("AsyncClient.log", "AsyncClient.verdict"),
 }
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import parts
@@ -173,6 +173,8 @@ def test_points_are_bounded_and_the_useful_ones_stay():
     st.booleans(),
     st.integers(0, 3),
 )
+@example([0.0, 1e-311], 1.0, False, True, 0)  # a chord so short that its slope overflows
+@example([0.0, 1e-118], 1.0, False, True, 1)  # a chord of answers that rounding makes equal
 def test_bounds_hold_for_every_function_that_keeps_its_word(xs, theta, monotone, concave, which):
     functions = [
         lambda x: 0.7 * x,

@@ -117,7 +117,7 @@ def inspect(
     With a budget, some of it is left if little decides. No pair of arms is worth more than its sum:
 
     >>> found = inspect(sa.CoverageReward(np.eye(30) + np.eye(30, k=1)), k=3, budget=2_000)
-    >>> found.recommendation.oracle, found["separable"].verdict, found.evaluations < 1_200
+    >>> found.recommendation.oracle, found["separable"].verdict, found.evaluations < 1_500
     ('LazyGreedy', 'fails', True)
     >>> found.groups.n_pairs, found.groups.found
     (435, ())

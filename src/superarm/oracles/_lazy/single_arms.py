@@ -127,7 +127,7 @@ class SingleArms:
         lower[has] = np.maximum(lower[has], f_right - reach)
         upper[has] = np.minimum(upper[has], f_right if self.monotone else f_right + reach)
         if self.concave and chords:
-            _tighten_by_chords(theta, right, (x, f, n), lower, upper)
+            _tighten_by_chords(theta, right, (x, f, n), lipschitz, lower, upper)
         # Last, since chords round: an answered question has its answer, to the last digit.
         lower[exact], upper[exact] = value, value
         return lower, np.maximum(lower, upper)
@@ -259,6 +259,7 @@ def _tighten_by_chords(
     theta: FloatArray,
     right: IndexArray,
     points: tuple[FloatArray, FloatArray, IndexArray],
+    lipschitz: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
 ) -> None:
@@ -269,9 +270,12 @@ def _tighten_by_chords(
         both = ((first >= 0) & (first + 1 < n)).nonzero()[0]
         one, other = (first[both], both), (first[both] + 1, both)
         x1, f1, x2, f2 = x[one], f[one], x[other], f[other]
-        share = (theta[both] - x1) / (x2 - x1)
+        # Points that are this close say nothing, and the share would overflow.
+        share = (theta[both] - x1) / np.maximum(x2 - x1, _TINY)
         line = f1 + (f2 - f1) * share
-        slack = _ROUNDING * (np.abs(f1) + np.abs(f2)) * (1 + np.abs(share))
+        # Small answers may be differences of large numbers, which round at the size of B.
+        size = np.abs(f1) + np.abs(f2) + lipschitz[both]
+        slack = _ROUNDING * size * (1 + np.abs(share))
         if inside:
             lower[both] = np.maximum(lower[both], line - slack)
         else:
