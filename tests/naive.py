@@ -421,8 +421,8 @@ def bounds_of_arm(theta, b, x, f, *, monotone, concave):
             f1, f2 = f[first], f[first + 1]
             share = (theta - x[first]) / (x[first + 1] - x[first])
             line = f1 + (f2 - f1) * share
-            # What rounding may do to a line through two points.
-            slack = 4e-16 * (abs(f1) + abs(f2)) * (1 + abs(share))
+            # What rounding may do to a line through two points, also where answers are differences.
+            slack = 4e-16 * (abs(f1) + abs(f2) + b) * (1 + abs(share))
             if first == right - 1:
                 lower = max(lower, line - slack)
             else:
