@@ -99,6 +99,7 @@ def test_the_pair_in_doubt_is_that_of_a_search_of_all_pairs():
         now = NoisyRound.__new__(NoisyRound)
         now.reward, now.theta, now.k, now.delta = noisy(n_arms=6), np.zeros(6), k, 0.05
         now.noise, now.n_rounds, now.v = Known(STD), 3, np.zeros(6)
+        now.is_open = np.ones(6, bool)
         now.n = rng.integers(0, 40, 6).astype(float)
         now.sum_y = now.n * rng.random(6) * 2
         middle, width = now.sum_y / np.maximum(now.n, 1), rng.random(6)

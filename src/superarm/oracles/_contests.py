@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm.core import Pools, Reward, top_k
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray, as_values
 from superarm.core.optional import evaluations_per_value
 from superarm.core.progress import current_round
 from superarm.oracles._noise import N_WARM_UP, Noise
@@ -123,7 +123,7 @@ class Sweeps:
 
     def _ask(self, pools: Pools) -> FloatArray:
         self.evaluations += len(pools) * self._each
-        return np.asarray(self.reward.batch(pools, self.theta), np.float64)
+        return as_values(self.reward.batch(pools, self.theta), pools, self.reward)
 
 
 def best_of(sweeps: Sweeps, delta: float, tolerance: float, *, rng: np.random.Generator) -> Winner:

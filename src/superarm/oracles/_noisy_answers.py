@@ -18,6 +18,8 @@ from superarm.oracles._noise import Noise
 from superarm.oracles._noisy_concave import Concave
 
 _COLUMNS = ("n", "sum_x", "sum_y", "least_x", "most_x")
+# For a guess, answers count as answers at x if they are in its interval of this level.
+_NEAR = 3
 
 
 @dataclass(eq=False)
@@ -121,6 +123,15 @@ class Answers:
             most = np.minimum(most, shape.most(mean_y + off))
         lower = np.where(known, least, -np.inf).max(axis=1)
         return lower, np.where(known, most, np.inf).min(axis=1)
+
+    def near(self, x: FloatArray) -> FloatArray:
+        """The average answers about the first arms near x, shape (len(x),); NaN without any."""
+        found, arms = np.full(len(x), np.nan), np.arange(len(x))
+        for level in range(min(_NEAR, self.n_levels - 1), self.n_levels):  # narrow ones come last
+            cells = 2**level - 1 + np.minimum((x * 2**level).astype(int), 2**level - 1)
+            n = self.n[arms, cells]
+            found = np.where(n > 0, self.sum_y[arms, cells] / np.maximum(n, 1), found)
+        return found
 
     def state(self, *, with_v: bool) -> dict[str, Any]:
         """The intervals that have answers, as plain JSON."""

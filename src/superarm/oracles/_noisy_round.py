@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm.core import Pools, Reward
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray, as_values
 from superarm.core.optional import is_concave
 from superarm.oracles._noise import N_WARM_UP, Noise
 from superarm.oracles._noise_checks import warn_of_few_values
@@ -23,8 +23,6 @@ _AT_LEAST = 3  # one answer proves next to nothing
 _AS_WIDE = 0.9
 # The share of the answers of a round that go to the empty set, if that bounds the arms.
 _SHARE_EMPTY = 1 / 32
-# For a guess, answers count as answers at theta if they are in its interval of this level.
-_NEAR = 3
 
 
 @dataclass(eq=False)
@@ -37,7 +35,8 @@ class NoisyRound:
     theta: FloatArray
     delta: float
     noise: Noise
-    k: int
+    k: int  # how many of the arms below are picked
+    is_open: NDArray[np.bool_]  # the arms whose membership the constraints do not decide
     n_rounds: int | None  # with this one; None without bounds of differences
     n_answers: int = 0
     n_empty: int = 0
@@ -71,7 +70,7 @@ class NoisyRound:
         more = min(wanted, n_most - self.n_answers)
         if self.reward.zero_is_absent and more > 0:
             pools = Pools(np.zeros(0, np.intp), np.zeros(more + 1, np.intp), len(self.theta))
-            values = np.asarray(self.reward.batch(pools, self.theta), np.float64)
+            values = as_values(self.reward.batch(pools, self.theta), pools, self.reward)
             self.answers.add(len(self.theta), 0.0, values, self.noise)
             self.n_empty += more
             self.n_answers += more
@@ -98,7 +97,8 @@ class NoisyRound:
         """Evaluate every arm that may be in the set as often as its bounds need at least."""
         missing = self._missing()
         if self.noise.is_cold:
-            self._warm_up(np.argsort(-self.theta, kind="stable"), min(N_WARM_UP, n_most))
+            order = np.argsort(-self.theta, kind="stable")
+            self._warm_up(order[self.is_open[order]], min(N_WARM_UP, n_most))
         for arm in missing.nonzero()[0].tolist():
             self._evaluate(arm, int(missing[arm]))
         self._update(missing.nonzero()[0])
@@ -133,7 +133,7 @@ class NoisyRound:
 
     def guess(self, n_most: int) -> FloatArray:
         """What each arm seems to be worth. Takes the answers that are left, for unknown arms."""
-        unknown = np.flatnonzero(np.isnan(self.estimates()))
+        unknown = np.flatnonzero(np.isnan(self.estimates()) & self.is_open)
         # The most promising first, and those with the largest theta among them.
         order = np.lexsort((-self.theta[unknown], -self.upper[unknown]))
         looked = unknown[order][: max(0, n_most - self.n_answers)]
@@ -145,13 +145,8 @@ class NoisyRound:
 
     def estimates(self) -> FloatArray:
         """The average answers about each arm near its theta, within its bounds; NaN without any."""
-        found, n_levels = np.full(len(self.theta), np.nan), self.answers.n_levels
-        arms = np.arange(len(self.theta))
-        for level in range(min(_NEAR, n_levels - 1), n_levels):  # narrow intervals come last
-            cells = 2**level - 1 + np.minimum((self.theta * 2**level).astype(int), 2**level - 1)
-            n = self.answers.n[arms, cells]
-            found = np.where(n > 0, self.answers.sum_y[arms, cells] / np.maximum(n, 1), found)
-        found = np.where(self.n > 0, self.sum_y / np.maximum(self.n, 1), found)
+        near = self.answers.near(self.theta)
+        found = np.where(self.n > 0, self.sum_y / np.maximum(self.n, 1), near)
         return np.clip(found, self.lower, self.upper)
 
     def in_doubt(self, arms: IndexArray, tolerance: float) -> IndexArray:
@@ -172,6 +167,7 @@ class NoisyRound:
         """How many arms may still be in the set, or out of it, as words."""
         # The k arms that look best, without a draw among equal ones.
         looks = np.argsort(self.lower + self.upper, kind="stable")
+        looks = looks[self.is_open[looks]]
         _, _, excess = self._excess(np.sort(looks[len(looks) - self.k :]), tolerance)
         doubts = excess > tolerance
         n = int(doubts.any(axis=0).sum() + doubts.any(axis=1).sum())
@@ -184,11 +180,11 @@ class NoisyRound:
 
         The excess has shape (arms in the set, arms outside). No other pair is in doubt.
         """
-        outside = np.ones(len(self.theta), bool)
+        outside = self.is_open.copy()
         outside[arms] = False
         others = np.flatnonzero(outside)
-        if not len(others):
-            return arms, others, np.zeros((len(arms), 0))
+        if not len(arms) or not len(others):
+            return arms, others, np.zeros((len(arms), len(others)))
         weakest, rival = self.lower[arms].min(), self.upper[others].max()
         arms = arms[rival - self.lower[arms] > tolerance]
         others = others[self.upper[others] - weakest > tolerance]
@@ -202,7 +198,7 @@ class NoisyRound:
         k, both = len(arms), np.concatenate([arms, others])
         has = self.n[both] > 0
         n, v = self.n[both[has]], self.v[both[has]]
-        n_pairs = self.k * (len(self.theta) - self.k)
+        n_pairs = self.k * (int(self.is_open.sum()) - self.k)
         alpha = self.delta / 4 * 6 / (np.pi * n_rounds) ** 2 / n_pairs
         middle = np.zeros(len(both))
         middle[has] = self.sum_y[both[has]] / n
@@ -228,7 +224,8 @@ class NoisyRound:
     def _ask(self, arm: int, times: int) -> FloatArray:
         pools = Pools(np.full(times, arm), np.arange(times + 1), len(self.theta))
         self.n_answers += times
-        return np.asarray(self.reward.batch(pools, self.theta), np.float64)
+        # A NaN among the answers that are added up would spoil all later rounds.
+        return as_values(self.reward.batch(pools, self.theta), pools, self.reward)
 
     def _evaluate(self, arm: int, times: int) -> FloatArray:
         values = self._ask(arm, times)
@@ -250,7 +247,9 @@ class NoisyRound:
 
     def _may_be_in(self) -> NDArray[np.bool_]:
         """The arms that may be in the set by their bounds, shape (n_arms,)."""
-        return self.upper >= np.partition(self.lower, -self.k)[-self.k]
+        if not self.k:
+            return np.zeros(len(self.theta), bool)
+        return self.is_open & (self.upper >= np.partition(self.lower[self.is_open], -self.k)[-self.k])
 
     def _update(self, arms: IndexArray) -> None:
         """Tighten the bounds of some arms by the answers of all rounds, and of this one."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from superarm.core import FeasibleSets, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import Completable, Enumerable, Extendable
+from superarm.sets import Feasible
 
 # Which types are known to offer which Protocol, since asking takes longer than a step of greedy.
 _ABLE: set[tuple[type, Any]] = set()
@@ -28,6 +29,22 @@ def completable(oracle: object, feasible: FeasibleSets) -> Any:
 def enumerable(oracle: object, feasible: FeasibleSets) -> Any:
     """The same feasible sets, once it is clear that they can be listed."""
     return _able(oracle, feasible, Enumerable, "blocks")
+
+
+def as_required_and_open(
+    oracle: object, feasible: FeasibleSets
+) -> tuple[IndexArray, NDArray[np.bool_], int]:
+    """The required arms, the arms to choose from, shape (n_arms,), and how many of these.
+
+    For oracles that choose among all sets of k arms: arms may be required or unavailable, and
+    other constraints are refused.
+    """
+    if not (is_uniform(feasible) or (isinstance(feasible, Feasible) and feasible.is_k_of_open)):
+        raise TypeError(
+            f"{type(oracle).__name__} knows no constraints but available, must and must_not, got "
+            f"{feasible!r}; use NoisyGreedy or NoisyLocalSearch"
+        )
+    return feasible.must, feasible.undecided, feasible.n_most - len(feasible.must)
 
 
 def tie_noise(

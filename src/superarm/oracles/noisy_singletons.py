@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Reward, as_k_of_m, as_selection, top_k
+from superarm.core import KOrSets, Reward, as_selection, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.optional import evaluations_per_value
 from superarm.core.progress import one_round
@@ -23,6 +23,7 @@ from superarm.oracles._noise import Symmetric
 from superarm.oracles._noisy_answers import Answers
 from superarm.oracles._noisy_round import NoisyRound
 from superarm.oracles._noisy_settings import NoisySettings
+from superarm.oracles._sets import as_required_and_open
 from superarm.oracles._state import check_loaded, check_state
 
 # With less room, the first answers are spread evenly: see `NoisyRound.room`.
@@ -64,7 +65,8 @@ class NoisySingletons(NoisySettings):
     in round t each of them has delta / 4 · 6 / (pi² t² k (n_arms - k)), which is enough. For let a
     set be wrong. The best arm outside may be taken from the k best arms, and the worst arm inside
     from the other arms, so that one of k (n_arms - k) differences is misjudged, which are known
-    before the answers of the round. The alphas add up to delta. If no boundary is crossed, what is
+    before the answers of the round. (With constraints, k and n_arms are of the arms to choose
+    from.) The alphas add up to delta. If no boundary is crossed, what is
     certified is right.
 
     The union costs evaluations: they grow with log(n_arms j² / delta), where one comparison of two
@@ -73,8 +75,9 @@ class NoisySingletons(NoisySettings):
     times log(1 / alpha) / n, and no bounds of differences.
 
     Time per round: O(2^n_levels · n_arms), and O(k · n_arms) per step. Memory: 48 · 2^n_levels
-    bytes per arm. Choose among all sets of k arms only; the reward should be separable, as for
-    `Singletons`.
+    bytes per arm. The reward should be separable, as for `Singletons`. Of constraints it knows
+    ``available``, ``must`` and ``must_not`` only, so that sessions can retire arms. Arms that these
+    decide about are not evaluated.
 
     Parameters
     ----------
@@ -125,24 +128,29 @@ class NoisySingletons(NoisySettings):
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms worth most alone."""
-        theta, _ = as_selection(reward, theta, k)
-        size = as_k_of_m(k, reward.n_arms).k
+        theta, feasible = as_selection(reward, theta, k)
+        must, is_open, size = as_required_and_open(self, feasible)
         answers, rounds = self._meet(reward)
         each = evaluations_per_value(reward)
         n_most = self.budget // each
         if self._n_rounds is not None:
             self._n_rounds += 1
         now = NoisyRound(
-            reward, answers, rounds, theta, self.delta, self._noise, size, self._n_rounds
+            reward, answers, rounds, theta, self.delta, self._noise, size, is_open, self._n_rounds
         )
         room = now.room(n_most)
+
+        def best(values: FloatArray) -> IndexArray:
+            among = np.flatnonzero(is_open)
+            return among[top_k(values[among], size, rng=rng)] if size else among[:0]
+
         with one_round() as shown:
             shown.budget(n_most * each)
             shown.undecided = lambda: now.undecided(self.tolerance)
             if 1 <= room < _AMPLE:
                 now.begin_evenly(n_most)
             while True:
-                arms = top_k(now.lower + now.upper, size, rng=rng)
+                arms = best(now.lower + now.upper)
                 pair = now.in_doubt(arms, self.tolerance)
                 n_free = 0 if room < 1 else now.n_free(n_most)
                 if not len(pair) or now.n_answers >= n_free:
@@ -150,11 +158,11 @@ class NoisySingletons(NoisySettings):
                 now.step(pair, n_free)
             if len(pair):
                 looks = now.halve(n_most) if room < 1 else now.guess(n_most)
-                arms = top_k(looks, size, rng=rng)
+                arms = best(looks)
                 pair = now.in_doubt(arms, self.tolerance)
         spent, certified = now.n_answers * each, not len(pair)
         self.report = NoisySingletonsReport(now.lower, now.upper, spent, certified)
-        return arms
+        return np.sort(np.append(must, arms))
 
     def state(self) -> dict[str, Any]:
         """The answers so far as plain JSON."""

@@ -108,14 +108,9 @@ class Feasible:
         given = () if budget is None else as_finite([budget], "budget", ndim=1, least=0.0).tolist()
         most = given[0] if given else None
         here = None if available is None else np.array(available)
-        self._given: dict[str, Any] = {
-            "available": here,
-            "must": np.array(must),
-            "must_not": np.array(must_not),
-            "groups": tuple(groups),
-            "weights": heavy,
-            "budget": most,
-        }
+        named = {"available": here, "must": np.array(must), "must_not": np.array(must_not)}
+        quotas = {"groups": tuple(groups), "weights": heavy, "budget": most}
+        self._given: dict[str, Any] = {**named, **quotas}
         # A bool or a weight per arm says how many arms there are.
         if n_arms is None and here is not None and here.dtype == bool:
             n_arms = here.size
@@ -128,8 +123,12 @@ class Feasible:
     @property
     def is_plain(self) -> bool:
         """Whether all sets of k of some arms, ``undecided``, are feasible, and no others."""
-        bound = bool(self._given["groups"]) or self.weights is not None or self.at_most
-        return not (bound or len(self.must))
+        return self.is_k_of_open and not len(self.must)
+
+    @property
+    def is_k_of_open(self) -> bool:
+        """The same for sets of the arms in ``must`` and as many others as make k."""
+        return not (self._given["groups"] or self.weights is not None or self.at_most)
 
     def but(self, **changes: Any) -> Feasible:
         """The same with other values for some parameters: ``feasible.but(available=here)``."""
