@@ -1,4 +1,4 @@
-"""Noisy rewards whose arms are required, unavailable or retired, and answers that are no numbers."""
+"""Noisy rewards: arms that are required, unavailable or retired; answers that are no numbers."""
 
 import json
 
@@ -47,7 +47,8 @@ def test_noisy_singletons_choose_among_the_arms_that_constraints_leave_open(
     reward, rng = noisy_sum(evaluated=evaluated), np.random.default_rng(1)
     for _ in range(2):
         arms = oracle.select(reward, THETA, feasible, rng=rng)
-        assert arms.tolist() == best and oracle.report.certified
+        assert arms.tolist() == best
+        assert oracle.report.certified
     assert evaluated <= set(np.flatnonzero(feasible.undecided).tolist())
 
 

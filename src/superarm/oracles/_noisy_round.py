@@ -249,7 +249,8 @@ class NoisyRound:
         """The arms that may be in the set by their bounds, shape (n_arms,)."""
         if not self.k:
             return np.zeros(len(self.theta), bool)
-        return self.is_open & (self.upper >= np.partition(self.lower[self.is_open], -self.k)[-self.k])
+        kth = np.partition(self.lower[self.is_open], -self.k)[-self.k]
+        return self.is_open & (self.upper >= kth)
 
     def _update(self, arms: IndexArray) -> None:
         """Tighten the bounds of some arms by the answers of all rounds, and of this one."""
