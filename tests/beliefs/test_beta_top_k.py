@@ -262,7 +262,7 @@ def test_states_of_before_load_and_a_belief_that_never_asks_keeps_nothing():
     belief = sa.BetaBelief(M)
     belief.sample(rng=np.random.default_rng(0))
     belief.update([3], [1.0], rng=np.random.default_rng(0))
-    assert set(belief.state()) == {"belief", "n_arms", "a", "b"}
+    assert set(belief.state()) == {"belief", "n_arms", "a", "b", "prior"}
     assert belief.a.flags.writeable
     asked = learn(sa.BetaBelief(M), 5)
     asked.load(belief.state())

@@ -89,7 +89,7 @@ def test_retired_arms_take_no_part(session):
 
 def test_what_cannot_be_judged_is_refused(session):
     with pytest.raises(TypeError, match="counts its outcomes"):
-        sa.Session(sa.cts(sa.LinearReward(4), 2)).verdict()
+        sa.Session(sa.policies.exp3(sa.LinearReward(4), 2, horizon=50)).verdict()
     with pytest.raises(ValueError, match="delta must be in"):
         session.verdict(delta=1.5)
     with pytest.raises(ValueError, match="late must be"):

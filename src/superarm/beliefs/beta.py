@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs import _beta
 from superarm.beliefs._beta import as_counts, as_prior, flip, grown
+from superarm.beliefs._beta_prior import Prior, kept_prior, longer_prior, since
 from superarm.beliefs._many_rows import MOST_ARMS, Rows, one_by_one
 from superarm.beliefs._many_tops import ManyTops
 from superarm.beliefs._next_tops import next_tops
@@ -74,6 +75,8 @@ class BetaBelief:
     def __init__(self, n_arms: int, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.a, self.b = as_prior(prior, self.n_arms)
+        # None if it is not known: states that were saved before it was kept do not have it.
+        self._prior: Prior | None = kept_prior(prior)
         self._top = BetaTopK()  # what sample_top keeps from call to call
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
@@ -145,6 +148,14 @@ class BetaBelief:
         a, b = as_prior(prior, len(won))
         return cls(len(won), (a + won, b + lost))
 
+    def coins(self) -> tuple[FloatArray, FloatArray] | None:
+        """How many outcomes each arm had since its prior, and how many coins showed 1.
+
+        Shape (n_arms,) each. None if a and b do not tell: a state without a prior was loaded, or
+        they were changed by hand.
+        """
+        return None if self._prior is None else since(self._prior, self.a, self.b)
+
     def posterior(self, arms: IndexArray) -> BetaPosterior:
         """The posteriors of some arms at this moment. Later updates do not change the answer."""
         return BetaPosterior(self.a[arms], self.b[arms])
@@ -153,6 +164,8 @@ class BetaBelief:
         """Append n arms with a prior of their own, (1, 1) by default. O(n_arms)."""
         a, b = grown(n, prior, self.a, self.b)
         self._top.forget()
+        if self._prior is not None:
+            self._prior = longer_prior(self._prior, prior, self.n_arms, len(a))
         self.a, self.b, self.n_arms = a, b, len(a)
 
     def state(self) -> dict[str, Any]:
@@ -163,6 +176,8 @@ class BetaBelief:
             "a": self.a.tolist(),
             "b": self.b.tolist(),
         }
+        if self._prior is not None:
+            state["prior"] = [each.tolist() for each in self._prior]
         level = self.level
         return state if level is None else {**state, "top": {"k": level[0], "margin": level[1]}}
 
@@ -173,6 +188,10 @@ class BetaBelief:
             raise ValueError("state must have every a and b above 0")
         # Only states written after a call of sample_top have "top".
         level = self._as_level(state["top"]) if "top" in state else None
+        prior = state.get("prior")
+        if prior is not None:
+            as_prior(prior, self.n_arms)  # refuses others
+        self._prior = None if prior is None else kept_prior(prior)
         self.a, self.b, self._top = arrays["a"], arrays["b"], BetaTopK()
         self.level = level
 
@@ -253,7 +272,7 @@ class BetaBelief:
         return {**self.__dict__, "_top": self.level}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"_prior": None, **state})
         # Copies: arrays that were unpickled may have memory that can't be made writeable again.
         self.a, self.b, self._top = self.a.copy(), self.b.copy(), BetaTopK()
         self.level = state["_top"]

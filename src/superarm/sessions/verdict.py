@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.beliefs import LogisticBelief
+from superarm.beliefs import BetaBelief, LogisticBelief, SharedSeedBelief, SingleSeedBelief
 from superarm.beliefs.learned_prior import LearnedPosterior
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import BetaMixturePosterior, BetaPosterior
@@ -99,7 +99,7 @@ def verdict_of(session: UnlockedSession, delta: float, *, dependent: bool, late:
     if k >= len(kept):
         raise ValueError(f"a verdict needs more arms than k={k}, got {len(kept)}")
     belief: Any = policy.belief
-    counts, sums = belief.outcomes.counts[kept], belief.outcomes.sums[kept]
+    counts, sums = (each[kept] for each in _counted(belief))
     awaited = _awaited(session)[kept] if late == "any" else np.zeros(len(kept))
     n_pairs, n_added = None, len(arms) - arms.n_first
     if n_added or arms.any_retired:
@@ -125,11 +125,7 @@ def verdict_of(session: UnlockedSession, delta: float, *, dependent: bool, late:
 def _check_is_proved(policy: Policy) -> None:
     """Refuse what the proof in `superarm.theory.evidence` is not about."""
     belief: Any = policy.belief
-    if not (isinstance(belief, CountsOutcomes) and isinstance(belief.outcomes, OutcomeCounts)):
-        raise TypeError(
-            f"a verdict needs a belief that counts its outcomes, such as that of thompson, got "
-            f"{type(belief).__name__}"
-        )
+    _counted(belief)
     if uses_contexts(belief):
         raise TypeError(
             f"a verdict needs arms whose means do not depend on a context, got a "
@@ -145,6 +141,26 @@ def _check_is_proved(policy: Policy) -> None:
             "a verdict is about the k largest means, which are the best set for additive rewards, "
             f"got {type(policy.reward.uncounted).__name__}, which is not"
         )
+
+
+def _counted(belief: Any) -> tuple[FloatArray, FloatArray]:
+    """How many outcomes each arm has, and their sum; refuses beliefs that do not count them."""
+    if isinstance(belief, CountsOutcomes) and isinstance(belief.outcomes, OutcomeCounts):
+        return belief.outcomes.counts, belief.outcomes.sums
+    # Not subclasses, which may learn in another way.
+    if type(belief) not in (BetaBelief, SharedSeedBelief, SingleSeedBelief):
+        raise TypeError(
+            f"a verdict needs a belief that counts its outcomes, such as that of thompson, got "
+            f"{type(belief).__name__}"
+        )
+    # A coin has the mean of its outcome, so that the proof is about coins as well.
+    coins = getattr(belief, "posteriors", belief).coins()
+    if coins is None:
+        raise ValueError(
+            f"a verdict needs to tell outcomes from the prior, got a {type(belief).__name__} "
+            "whose a and b were changed by hand, or saved by a version that did not keep the prior"
+        )
+    return coins  # type: ignore[no-any-return]
 
 
 def _compared(feasible: FeasibleSets, is_retired: NDArray[np.bool_]) -> IndexArray:

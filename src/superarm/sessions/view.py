@@ -241,8 +241,8 @@ class SessionView:
 
         It may be asked at any time: the interval holds at all times at once, except with
         probability ``delta``. Decisions must be completed alike in both groups: if outcomes of
-        one are lost more often, or the more so the worse they are, the lift is not right. Expired
-        decisions count if ``expiry.missing`` is given.
+        one are lost more often, or the more so the worse they are, the lift is not right. Nor is
+        it while bad outcomes are late. Expired decisions count if ``expiry.missing`` is given.
 
         Examples
         --------

@@ -76,14 +76,19 @@ def log_evidence(
         return betaln(s[arms] + _HALF, n[arms] - s[arms] + _HALF) - betaln(_HALF, _HALF)
 
     def alone(arms: IndexArray) -> FloatArray:
-        return _log_likelihood(n[arms], s[arms], s[arms] / np.maximum(n[arms], 1))
+        return _log_likelihood(n[arms], s[arms], _mean(n[arms], s[arms]))
 
     # If i was not better so far, the largest likelihood of "not better" is that of both means.
-    both = np.maximum(n[i] + n[j], 1)
-    pooled = _log_likelihood(n[i] + n[j], s[i] + s[j], (s[i] + s[j]) / both)
+    n_both, s_both = n[i] + n[j], s[i] + s[j]
+    pooled = _log_likelihood(n_both, s_both, _mean(n_both, s_both))
     is_ahead = s[i] * n[j] > s[j] * n[i]
     null = np.where(is_ahead, pooled, alone(i) + alone(j))
     return np.asarray(mixture(i) + mixture(j) - null, np.float64)
+
+
+def _mean(n: FloatArray, s: FloatArray) -> FloatArray:
+    """0 without outcomes. The counts of outcomes that depend on each other are halves."""
+    return np.asarray(s / np.where(n > 0, n, 1.0), np.float64)
 
 
 def _log_likelihood(n: FloatArray, s: FloatArray, p: FloatArray) -> FloatArray:
@@ -101,10 +106,10 @@ def information(
     """
     n, s = np.asarray(counts, np.float64), np.asarray(sums, np.float64)
     i, j = (np.asarray(arms, np.intp) for arms in rivals)
-    pooled = (s[i] + s[j]) / np.maximum(n[i] + n[j], 1)
+    pooled = _mean(n[i] + n[j], s[i] + s[j])
 
     def of(arms: IndexArray) -> FloatArray:
-        own = _log_likelihood(n[arms], s[arms], s[arms] / np.maximum(n[arms], 1))
+        own = _log_likelihood(n[arms], s[arms], _mean(n[arms], s[arms]))
         # Not below 0 but for rounding.
         return np.maximum(own - _log_likelihood(n[arms], s[arms], pooled), 0.0)
 
@@ -164,7 +169,7 @@ def best_k(
     n, s = np.array(counts, np.float64), np.array(sums, np.float64)
     if not 1 <= k < len(n):
         raise ValueError(f"k must be between 1 and {len(n) - 1}, got {k}")
-    means = np.where(n > 0, s / np.maximum(n, 1), -1.0)
+    means = np.where(n > 0, _mean(n, s), -1.0)
     arms = np.sort(np.argsort(-means, kind="stable")[:k])
     if awaited is not None:
         late = np.array(awaited, np.float64)
