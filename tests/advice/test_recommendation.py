@@ -54,6 +54,33 @@ def test_every_rule_of_the_recommendation():
         assert (found.recommendation.evaluations == 0) == (case == "additive")
 
 
+@pytest.mark.parametrize("budget", [None, 400])
+def test_a_false_declaration_does_not_keep_few_sets_from_being_evaluated(budget):
+    """`Exhaustive` relies on no declaration. `Greedy` reached 0.92 of the best value here."""
+
+    def steps(arms, means):
+        return float(np.floor(2 * means.sum()) / 2)
+
+    rng = np.random.default_rng(0)
+    found = sa.inspect(box(steps, n_arms=14, lipschitz=20.0, upper=20.0), k=4, budget=budget)
+    assert [row.name for row in found.errors] == ["lipschitz"]
+    assert found.recommendation.fix_first
+    assert found.recommendation.case == "small"
+    assert found.recommendation.oracle == "Exhaustive"
+    # With more sets, and if the reward fails at times, the advice is as before.
+    more = sa.inspect(box(steps, n_arms=30, lipschitz=20.0, upper=20.0), k=4)
+    assert more.recommendation.case == "other, unreliable"
+
+    def fails(arms, means):
+        if rng.random() < 0.1:
+            raise OSError("no connection")
+        return steps(arms, means)
+
+    failing = sa.inspect(box(fails, n_arms=14, lipschitz=20.0, upper=20.0), k=4, budget=budget)
+    assert failing["answers"].is_error
+    assert failing.recommendation.oracle != "Exhaustive"
+
+
 def test_the_page_lists_the_rules_as_they_are():
     page = (Path(__file__).parents[2] / "docs" / "choosing.md").read_text()
     table = dict(re.findall(r"^\| `([^`]+)` \| [^|]+ \| `(\w+)` \|$", page, re.MULTILINE))

@@ -38,6 +38,8 @@ RELIED_ON = (
     "concave",
     "diminishing",
 )
+# All that `Exhaustive` needs, besides values without noise.
+_ANSWERS = ("answers", "batch = single")
 # Which properties each fact is about.
 _ABOUT = {
     "reliable": RELIED_ON,
@@ -45,6 +47,7 @@ _ABOUT = {
     "additive": ("additive",),
     "separable": ("separable",),
     "greedy": ("submodular", "monotone in S"),
+    "answers": _ANSWERS,
 }
 # Which facts an oracle relies on.
 _RESTS_ON = {
@@ -84,6 +87,9 @@ class Facts:
     greedy
         Whether the reward is submodular, and one more arm lowers no value. Fails also if swaps
         improved greedy sets.
+    answers
+        Whether the reward answers, and alike in batches, whatever else it declares. Trusted as
+        well.
     """
 
     reliable: Verdict
@@ -91,6 +97,7 @@ class Facts:
     additive: Verdict
     separable: Verdict
     greedy: Verdict
+    answers: Verdict
 
 
 def facts_of(rows: Mapping[str, Property], n_arms: int, k: int) -> Facts:
@@ -108,7 +115,8 @@ def facts_of(rows: Mapping[str, Property], n_arms: int, k: int) -> Facts:
     greedy = _verdict([rows[one] for one in _ABOUT["greedy"]])
     if rows["greedy"].n_violated:
         greedy = "fails"  # for whatever reason
-    return Facts(reliable, deterministic, additive, separable, greedy)
+    answers = _verdict([rows[one] for one in _ANSWERS])
+    return Facts(reliable, deterministic, additive, separable, greedy, answers)
 
 
 def case_of(facts: Facts, n_arms: int, k: int) -> str:
@@ -116,7 +124,10 @@ def case_of(facts: Facts, n_arms: int, k: int) -> str:
     separable = facts.separable == "holds"
     # First: every later rule relies on remembered answers or on what the reward declares.
     if facts.reliable == "fails":
-        return "separable, unreliable" if separable else "other, unreliable"
+        if separable:
+            return "separable, unreliable"
+        is_exact = "fails" not in (facts.answers, facts.deterministic)
+        return "small" if is_exact and _is_small(facts, n_arms, k) else "other, unreliable"
     # Declared, and not violated: a declaration is trusted even after few probes.
     if facts.additive != "fails":
         return "additive"
@@ -128,14 +139,10 @@ def case_of(facts: Facts, n_arms: int, k: int) -> str:
         return "undecided, noisy" if facts.separable == "undecided" else "submodular, noisy"
     if separable:
         return "separable"
-    n_sets = math.comb(n_arms, k)
-    # Evaluating all sets is cheaper than greedy, which needs about n_arms k evaluations.
-    if n_sets <= n_arms * k:
+    if _is_small(facts, n_arms, k):
         return "small"
     if facts.greedy == "holds":
         return "submodular"
-    if n_sets <= _FEW_SETS:
-        return "small"
     return "undecided" if facts.separable == "undecided" else "other"
 
 
@@ -149,18 +156,20 @@ def open_properties(rows: Mapping[str, Property], n_arms: int, k: int) -> tuple[
     for outcome in itertools.product(either, repeat=len(undecided)):
         known: dict[str, Any] = dict(zip(undecided, outcome, strict=True))
         then = replace(facts, **known)
-        chosen[outcome] = CHOICES[case_of(then, n_arms, k)]
+        # A reward whose answers fail is not reliable.
+        if then.answers != "fails" or then.reliable == "fails":
+            chosen[outcome] = CHOICES[case_of(then, n_arms, k)]
     names: list[str] = []
     for place, fact in enumerate(undecided):
         flipped = (
-            (oracle, chosen[(*outcome[:place], either[1], *outcome[place + 1 :])])
+            (oracle, chosen.get((*outcome[:place], either[1], *outcome[place + 1 :]), oracle))
             for outcome, oracle in chosen.items()
         )
         if any(oracle != other for oracle, other in flipped):
             about = _relied_on(rows) if fact == "reliable" else [rows[n] for n in _ABOUT[fact]]
             names += [row.name for row in about if row.undecided]
     # In the order of the facts that decide most.
-    return tuple(sorted(names, key=lambda name: name in RELIED_ON))
+    return tuple(sorted(dict.fromkeys(names), key=lambda name: name in RELIED_ON))
 
 
 def rests_on(rows: Mapping[str, Property], case: str) -> list[Property]:
@@ -174,6 +183,13 @@ def rests_on(rows: Mapping[str, Property], case: str) -> list[Property]:
 def unreliable(rows: Mapping[str, Property]) -> list[str]:
     """What is required or declared, and violated, so that remembered answers prove nothing."""
     return [row.name for row in _relied_on(rows) if row.is_error]
+
+
+def _is_small(facts: Facts, n_arms: int, k: int) -> bool:
+    """Whether evaluating all sets is cheap, or cheap enough where greedy promises nothing."""
+    # Greedy needs about n_arms k evaluations.
+    most = n_arms * k if facts.greedy == "holds" else max(n_arms * k, _FEW_SETS)
+    return math.comb(n_arms, k) <= most
 
 
 def _relied_on(rows: Mapping[str, Property]) -> list[Property]:

@@ -102,7 +102,7 @@ def _nothing_learned(row: Property) -> str:
     what = "that nothing" if row.holds else "whether anything"
     return (
         f"{what} here is learned from outcomes: no value changed with the means in "
-        f"{row.n_probes} probes. One search for the best set (Greedy, LocalSearch) does, and "
+        f"{row.n_probes} probes. One search for the best set (Greedy, LocalSearch) is enough, and "
         f"values kept by set (functools.cache on the arms) make every later round free. For plain "
         f"set optimisation, Optuna, Ax or BoFire may be the better tool"
     )
