@@ -144,3 +144,22 @@ def test_declaring_it_saves_evaluations():
             oracle.select(reward, theta, 3, rng=rng)
         spent[concave] = reward.evaluations
     assert spent[True] < 0.95 * spent[False]
+
+
+@pytest.mark.parametrize("settings", [{}, {"noise_std": STD}, {"answers_in": (-2.0, M + 2.0)}])
+@pytest.mark.parametrize("monotone", [True, False])
+def test_means_at_the_ends_have_bounds(monotone, settings):
+    """Upper confidence bounds are often 1, and averages of few outcomes 0.
+
+    Few answers of symmetric noise prove nothing, and nothing times 0 was no number.
+    """
+    reward, rng = Bending(0, monotone=monotone), np.random.default_rng(8)
+    oracle = NoisySingletons(0.05, tolerance=0.15, budget=3_000, **settings)
+    for _ in range(6):
+        theta = np.round(rng.random(M))
+        oracle.select(reward, theta, 3, rng=rng)
+        values = reward._each(np.arange(M), theta)
+        # Wrong with probability 0.05 for another seed, at most.
+        assert (oracle.report.lower <= values + 1e-12).all()
+        assert (oracle.report.upper >= values - 1e-12).all()
+        oracle.select(reward, rng.random(M), 3, rng=rng)

@@ -59,6 +59,8 @@ class Concave:
         with np.errstate(divide="ignore", invalid="ignore"):
             to_zero = self.at_zero + (average - self.at_zero) * x / mean_x
             to_one = average * (1 - x) / (1 - mean_x)
+        # At the ends of the chords nothing is needed of the average, which may be -inf.
+        to_zero, to_one = np.where(x > 0, to_zero, self.at_zero), np.where(x < 1, to_one, 0.0)
         to_right = average if self.monotone else np.where(x > mean_x, to_one, average)
         chord = np.where(left, to_zero, to_right)
         # From the mean of the positions, f falls by no more than its slope allows.
