@@ -32,7 +32,7 @@ def enumerable(oracle: object, feasible: FeasibleSets) -> Any:
 
 
 def as_required_and_open(
-    oracle: object, feasible: FeasibleSets
+    oracle: object, feasible: Any
 ) -> tuple[IndexArray, NDArray[np.bool_], int]:
     """The required arms, the arms to choose from, shape (n_arms,), and how many of these.
 

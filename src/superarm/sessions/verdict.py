@@ -160,7 +160,7 @@ def _counted(belief: Any) -> tuple[FloatArray, FloatArray]:
             f"a verdict needs to tell outcomes from the prior, got a {type(belief).__name__} "
             "whose a and b were changed by hand, or saved by a version that did not keep the prior"
         )
-    return coins  # type: ignore[no-any-return]
+    return coins
 
 
 def _compared(feasible: FeasibleSets, is_retired: NDArray[np.bool_]) -> IndexArray:

@@ -162,7 +162,9 @@ def test_a_verdict(client):
     assert asked[0]["error"] > asked[1]["error"]
     halved = client.get(f"/v1/bandits/{bandit}/verdict?dependent=true").json()
     assert halved["error"] > asked[0]["error"]
-    other = create(client, name="no verdict", belief="beta")
+    given_prior = create(client, name="given prior", belief="beta")
+    assert client.get(f"/v1/bandits/{given_prior}/verdict").json()["error"] == 1.0
+    other = create(client, name="no verdict", belief="discounted")
     refused = client.get(f"/v1/bandits/{other}/verdict")
     assert refused.status_code == 422
     assert "counts its outcomes" in refused.json()["detail"]
