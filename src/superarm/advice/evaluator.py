@@ -100,7 +100,7 @@ class Evaluator:
             ) from error
         finally:
             for future, _ in (one for row in futures for one in row):
-                future.cancel()  # those that are done do not mind
+                future.cancel()  # which has no effect on finished calls
 
     def _submitted(self, executor: Executor, parts: list[Ask]) -> list[_Place]:
         """Where the answer to each part will be. Equal questions go to the same worker.
