@@ -20,7 +20,7 @@ import sys
 import time
 from typing import Any
 
-# Python allocates all of it for every answer, so that a megabyte would take most of a client's time.
+# Python allocates all of it for every answer: a megabyte would take a third of a client's time.
 _CHUNK = 1 << 16
 _HEAD = "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 
