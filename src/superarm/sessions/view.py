@@ -229,7 +229,7 @@ class SessionView:
         ('tea',)
         """
         with self._lock:
-            return verdict_of(self._unlocked, delta, dependent=dependent, late=late)
+            return verdict_of(self._unlocked, delta, dependent=dependent, late=late)()
 
     @property
     def holdout(self) -> Holdout | None:

@@ -10,8 +10,11 @@ import pytest
 import superarm as sa
 from forked_server import ForkedServer
 from serving import client_of, create, decide, events_of
+from superarm.beliefs.learned_prior import LearnedPosterior
 from superarm.core.stopping import stopping
+from superarm.service.bandits import views
 from superarm.service.http import app
+from superarm.sessions import verdict
 
 LONG = {"propensities": 10_000}  # with the reward below, more than a minute
 
@@ -176,6 +179,29 @@ def test_reads_do_not_wait_for_slow_decisions(tmp_path, slow):
         assert kinds(client, bandit).count("decided") == 7
         assert client.delete(path, params={"name": "canteen"}).status_code == 204
         assert client.get(path).status_code == 410
+
+
+def test_reads_of_many_arms_take_their_time_elsewhere(tmp_path, monkeypatch):
+    """In threads for readers: decisions need not wait for intervals of thousands of arms."""
+    found = []
+
+    def noted(function):
+        def note(*args, **options):
+            found.append(threading.current_thread().name)
+            return function(*args, **options)
+
+        return note
+
+    monkeypatch.setattr(LearnedPosterior, "interval", noted(LearnedPosterior.interval))
+    monkeypatch.setattr(verdict, "best_k", noted(verdict.best_k))
+    monkeypatch.setattr(views, "_largest", noted(views._largest))
+    with client_of(tmp_path / "s.db") as client:
+        bandit = create(client, arms=30, k=2)
+        client.get(f"/v1/bandits/{bandit}", params={"top": 5})
+        client.get(f"/v1/bandits/{bandit}/arms")
+        client.get(f"/v1/bandits/{bandit}/verdict")
+    assert len(found) == 4
+    assert all(name.startswith("superarm-read") for name in found)
 
 
 def test_a_server_stops_while_it_draws_samples(tmp_path):
