@@ -280,5 +280,5 @@ class SessionView:
         otherwise.
         """
         with self._lock:
-            now = state.session_state(self._unlocked)
-        return lambda: files.encode(now, dumps)
+            now = state.state_later(self._unlocked)
+        return lambda: files.encode(now(), dumps)
