@@ -36,12 +36,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 from rich.console import Console
 from rich.table import Table
 
 import superarm as sa
 from load_beside import beside, copy_old, make_old
+from load_costs import costs
 from server_process import Server
 from superarm.client import Client
 from superarm.service import server as service
@@ -80,49 +80,41 @@ def library(seconds: float) -> dict[str, float]:
     return {"per_s": n_done / took, "cpu_ms": 1e3 * (time.process_time() - cpu) / n_done}
 
 
-def load(server: Server, bandits: list[str], seconds: float, **more: int) -> dict[str, float]:
-    """What clients measured, and the processor time of all processes of the server."""
+def load(
+    server: Server, bandits: list[str], seconds: float, database: str = "", **more: int
+) -> dict[str, float]:
+    """What clients measured, and what the server and the database used per request."""
     given = [str(server.port), ",".join(bandits), "--seconds", str(seconds)]
     for name, value in {"clients": CLIENTS, **more}.items():
         given += [f"--{name}", str(value)]
-    before, http = _cpu_s(server), _http_s(server)
+    before = costs(server, database)
     done = subprocess.run(
         [sys.executable, str(HERE / "load_clients.py"), *given], capture_output=True, text=True
     )
     if done.returncode:
         raise RuntimeError(f"the clients failed: {done.stderr[-2000:]}")
-    found = json.loads(done.stdout)
+    found, used = json.loads(done.stdout), costs(server, database) - before
     each = sorted(found["ask_s"] + found["tell_s"])
     return {
         "per_s": len(each) * found["per_request"] / found["seconds"],
         "p50_ms": 1e3 * each[len(each) // 2],
         "p99_ms": 1e3 * each[len(each) * 99 // 100],
-        "cpu_ms": 1e3 * (_cpu_s(server) - before) / found["n_all"],
-        "http_cpu_ms": 1e3 * (_http_s(server) - http) / found["n_all"],
+        "cpu_ms": 1e3 * used.server_s / found["n_all"],
+        "http_cpu_ms": 1e3 * used.http_s / found["n_all"],
+        "database_cpu_ms": 1e3 * used.database_s / found["n_all"],
+        "bytes": used.n_bytes / found["n_all"],
         "clients_cpu_ms": 1e3 * found["clients_cpu_s"] / found["n_all"],
     }
 
 
-def _cpu_s(server: Server) -> float:
-    times = [one.cpu_times() for one in (psutil.Process(server.process.pid), *server.workers())]
-    return sum(one.user + one.system for one in times)
-
-
-def _http_s(server: Server) -> float:
-    """The processor time of the event loop, which is the first thread."""
-    pid = server.process.pid
-    return sum(
-        one.user_time + one.system_time for one in psutil.Process(pid).threads() if one.id == pid
-    )
-
-
 @contextlib.contextmanager
 def started(folder: Path, database: str, *options: str) -> Iterator[tuple[Server, list[str]]]:
-    """A server with two bandits."""
+    """A server with three bandits: two with `BetaBelief`, one with the default belief."""
     server = Server(database, folder / f"{time.time_ns()}.log", "--quiet", *options)
     with server, Client(server.url, timeout_s=120) as client:
         name = f"bench {time.time_ns()}"
         made = [client.create(f"{name} {n}", M, K, belief="beta", seed=n) for n in range(2)]
+        made.append(client.create(f"{name} default", M, K, seed=2))
         yield server, [one.id for one in made]
 
 
@@ -137,11 +129,14 @@ def rounds(folder: Path, databases: tuple[str, str], options: Any) -> list[dict[
         for _ in range(options.rounds):
             row: dict[str, Any] = {"library": library(seconds / 2)}
             row["bare"] = load(bare, ["aaaaaaaaaa"], seconds)
-            row["single"] = load(one, bandits[:1], seconds)
-            row["bulk"] = load(one, bandits[:1], seconds, clients=2, bulk=BULK)
+            row["single"] = load(one, bandits[:1], seconds, databases[0])
+            row["bulk"] = load(one, bandits[:1], seconds, databases[0], clients=2, bulk=BULK)
             if options.workers:
-                row["one worker"] = load(one, bandits, seconds)
-                row["two workers"] = load(two, others, seconds)
+                row["one worker"] = load(one, bandits[:2], seconds, databases[0])
+                row["two workers"] = load(two, others[:2], seconds, databases[1])
+            row["default"] = load(one, bandits[2:], seconds, databases[0])
+            more = {"clients": 2, "bulk": BULK}
+            row["default, bulk"] = load(one, bandits[2:], seconds, databases[0], **more)
             found.append(row)
     return found
 
@@ -183,6 +178,7 @@ def ratios(found: dict[str, Any]) -> dict[str, float]:
             "bulk / library": median("bulk", "library"),
             "bulk / library, by processor time": median("library", "bulk", "cpu_ms"),
             "p99 / median": median("single", "single", "p99_ms", "p50_ms"),
+            "default belief / beta": median("default", "single"),
         }
     if found["rounds"] and "two workers" in found["rounds"][0]:
         made["two workers / one"] = median("two workers", "one worker")

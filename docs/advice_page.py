@@ -1,6 +1,7 @@
 """Make the measured part and the picture of docs/advice.md: ``python docs/advice_page.py``.
 
 The numbers come from docs/advice.json, which ``benchmarks/advice.py`` writes.
+The prose is in docs/templates/advice.md.jinja.
 ``tests/test_advice_page.py`` checks that the page has what this program makes.
 """
 
@@ -11,12 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from superarm.reporting import pages
 from superarm.reporting.figures import WIDTH, plain, render
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, RED
 from superarm.reporting.tables import Table, as_markdown, fill
 
 HERE = Path(__file__).parent
 PAGE, PICTURE, MEASURED = HERE / "advice.md", HERE / "advice.svg", HERE / "advice.json"
+TEMPLATE = HERE / "templates" / "advice.md.jinja"
 UNSEEN = ("shown", "fresh", "latest")  # the rewards that the defaults were not chosen by
 # What is counted, in words, with its colour and dash.
 COUNTS = {
@@ -48,25 +51,19 @@ def spent(rows: list[dict[str, Any]]) -> float:
     return sum(row["evaluations"] * row["runs"] for row in rows) / n_runs
 
 
+def text(part: str, **found: Any) -> str:
+    """The prose of a part of the page, with its numbers."""
+    return pages.render(TEMPLATE, part=part, **found).strip("\n")
+
+
 def intro() -> str:
     """What was played."""
     found, rows = measured()
     n_of = {half: list(found["half"].values()).count(half) for half in ("tuning", *UNSEEN)}
     n_fooling = sum(found["half"][name] == "shown" for name in found["fooling"])
     n_runs = next(iter(rows.values()))[0]["runs"]
-    return (
-        f"`benchmarks/advice.py` plays {sum(n_of.values())} rewards of known kinds, {n_runs} runs "
-        f"each. Of these, {n_of['tuning']} served to choose the defaults. The others are in three "
-        f"groups:\n\n"
-        f"- {n_of['shown']} *shown* rewards, {n_fooling} of them made to fool an inspection. They "
-        f"were drawn before any reward was played.\n"
-        f"- {n_of['fresh']} *fresh* rewards, made later. Their results were known when the search "
-        f"for groups and the second looks were added.\n"
-        f"- {n_of['latest']} *latest* rewards, made to fool the inspection before these were "
-        f"finished. They were played with the finished program, and nothing was chosen by them.\n\n"
-        f"A recommendation is good if the oracle's sets are worth at least "
-        f"{1 - found['within']:.0%} of those of the best available oracle, on average over random "
-        f"means."
+    return text(
+        "intro", n_of=n_of, n_runs=n_runs, n_fooling=n_fooling, least=f"{1 - found['within']:.0%}"
     )
 
 
@@ -98,29 +95,15 @@ def failures() -> str:
     of_half = {half: measured(half)[1][largest] for half in ("tuning", *UNSEEN)}
     kept = [of for name, of in found["always"].items() if found["half"][name] != "tuning"]
     always = sum(of["LocalSearch"] for of in kept) / sum(of["runs"] for of in kept)
-    tuning = of_half["tuning"]
-    return (
-        f"With a budget of {largest:,}, the advice was not good in every run of these rewards:\n\n"
-        f"- Shown: {_named(of_half['shown'])}.\n"
-        f"- Fresh: {_named(of_half['fresh'])}.\n"
-        f"- Latest: {_named(of_half['latest'])}.\n\n"
-        f"`LocalSearch` without settings for all of these rewards would be good in "
-        f"{100 * always:.0f}% of the runs. Of the rewards that served to choose the defaults, "
-        f"{100 * share(tuning, 'good'):.0f}% of the runs were good and "
-        f"{100 * share(tuning, 'silent'):.1f}% silently wrong. Not good in every run: "
-        f"{_named(tuning)}."
+    bad = {half: [row for row in of if row["good"] < row["runs"]] for half, of in of_half.items()}
+    return text(
+        "failures",
+        budget=f"{largest:,}",
+        bad=bad,
+        always=f"{100 * always:.0f}%",
+        good=f"{100 * share(of_half['tuning'], 'good'):.0f}%",
+        silent=f"{100 * share(of_half['tuning'], 'silent'):.1f}%",
     )
-
-
-def _named(rows: list[dict[str, Any]]) -> str:
-    """The rewards with bad runs, and how bad they were."""
-    named = [
-        f"`{row['reward']}` ({row['good']} of {row['runs']} good, {row['quality']:.2f} of the best "
-        f"value on average, {row['warned']} with a warning)"
-        for row in rows
-        if row["good"] < row["runs"]
-    ]
-    return ", ".join(named) or "no reward"
 
 
 PARTS: dict[str, Callable[[], str]] = {

@@ -1,6 +1,7 @@
 """Make the tables and the picture of docs/done.md: ``python docs/done_page.py``.
 
 The numbers come from docs/identification.json, which ``benchmarks/identification.py`` writes.
+The prose between the tables is in docs/templates/done.md.jinja.
 ``tests/test_done_page.py`` checks that the page has what this program makes.
 """
 
@@ -12,12 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from superarm.reporting import pages
 from superarm.reporting.figures import WIDTH, plain, render
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY
 from superarm.reporting.tables import Table, as_markdown, fill
 
 HERE = Path(__file__).parent
 PAGE, PICTURE, MEASURED = HERE / "done.md", HERE / "done.svg", HERE / "identification.json"
+TEMPLATE = HERE / "templates" / "done.md.jinja"
 OURS, SINGLE = "top-two, verdict", "top-two one at a time, verdict"
 EQUAL, SESSIONS = "equal pulls, verdict", "top-two, verdict, sessions"
 HABIT, PAPERS = "equal pulls, habit", ("KL-LUCB", "CLUCB", "LUCB")
@@ -49,6 +52,11 @@ def ten(rows: Rows) -> dict[str, dict[str, dict[str, Any]]]:
     return {name: of for name, of in rows.items() if SAME_STOP in of and name != BESIDE}
 
 
+def text(part: str, **found: Any) -> str:
+    """The prose of a part of the page, with its numbers."""
+    return pages.render(TEMPLATE, part=part, **found).strip("\n")
+
+
 def errors() -> str:
     """How often runs were stopped with wrong arms."""
     found, rows = measured()
@@ -64,14 +72,15 @@ def errors() -> str:
         for rule in (OURS, HABIT)
     )
     easy = max(of[HABIT]["wrong"] / of[HABIT]["runs"] for of in ten(rows).values())
-    return (
-        f"At `delta` = {found['delta']:g}, asked after every round, the verdict named wrong arms "
-        f"in {wrong(OURS, SINGLE)} runs of `top_two`, in {wrong(EQUAL)} runs with equal pulls, and "
-        f"in {wrong(*papers)} runs with the pulls of CLUCB, LUCB and KL-LUCB. In near ties (0.50 "
-        "and 0.49; 0.20, 0.20 and three of 0.19; 2,000 rounds), stopping at the first 95% interval "
-        f"above 0 named wrong arms in {habits[0]} and {habits[1]} of the runs, and the verdict in "
-        f"{ours[0]} and {ours[1]}. On the ten problems this habit was wrong in up to "
-        f"{100 * easy:.1f}% of the runs."
+    return text(
+        "errors",
+        delta=f"{found['delta']:g}",
+        ours=wrong(OURS, SINGLE),
+        equal=wrong(EQUAL),
+        papers=wrong(*papers),
+        habits=habits,
+        verdicts=ours,
+        easy=f"{100 * easy:.1f}%",
     )
 
 
@@ -107,17 +116,16 @@ def ratios() -> str:
     higher = found["problems"]["steps"]["floor_in_sets"] / found["problems"]["steps"]["floor"]
     slower = best_rival(steps, SETS) / best_rival(steps, PULLS)
     wide = beside[OURS]["samples"] / best_rival(beside, PULLS)
-    return (
-        f"Against the best of CLUCB, LUCB and KL-LUCB on each of the ten problems, `top_two` needs "
-        f"{span(OURS, OWN)} times the outcomes when they stop by their own rules, and "
-        f"{span(OURS, SETS)} times when all pull sets of k and stop by the verdict. Against the "
-        "papers' pulls of one arm or two at a time with the same verdict it needs "
-        f"{span(SINGLE, PULLS)} times with one arm at a time, and {span(OURS, PULLS)} times in "
-        "sets of k. Only the steps are above 1: two arms are hard to tell apart there, and the "
-        f"third place of a set tells little. In sets the floor of the steps is {higher:.2f} times "
-        f"as high, and the papers' rules need {slower:.2f} times the outcomes. "
-        f"*{BESIDE.capitalize()}* is beside the ten, with two such places in a set of four. There "
-        f"sets take {wide:.2f} times the outcomes of pairs."
+    return text(
+        "ratios",
+        own=span(OURS, OWN),
+        in_sets=span(OURS, SETS),
+        single=span(SINGLE, PULLS),
+        against_single=span(OURS, PULLS),
+        higher=f"{higher:.2f}",
+        slower=f"{slower:.2f}",
+        beside=BESIDE.capitalize(),
+        wide=f"{wide:.2f}",
     )
 
 
@@ -139,9 +147,10 @@ def budgets() -> str:
         + [f"{100 * of[rule]['wrong'] / of[rule]['runs']:.1f}" for rule in rules]
         for (name, _), of in tables.items()
     ]
-    n_runs = found["budgets"][0]["runs"]
-    table = Table(["problem", "outcomes", *rules.values()], lines)
-    return f"Wrong arms in percent of {n_runs:,} runs; less is better.\n\n" + as_markdown(table)
+    n_runs = f"{found['budgets'][0]['runs']:,}"
+    return text(
+        "budgets", n_runs=n_runs, table=Table(["problem", "outcomes", *rules.values()], lines)
+    )
 
 
 def statements() -> str:
@@ -153,7 +162,7 @@ def statements() -> str:
         sure = f"{_said(first)}, n = {first['n']}" if first["n"] else "never"
         loss = f"{late['loss']:.3f}: {late['lost']:.3f} ± {late['loss_error']:.3f}"
         lines.append([row["kind"], _said(early), _said(late), sure, loss])
-    n = found["statements"][0]["sessions"]
+    n_sessions = f"{found['statements'][0]['sessions']:,}"
     heading = [
         "means",
         "after 20 rounds",
@@ -162,10 +171,7 @@ def statements() -> str:
         "loss after 200",
     ]
     table = Table(heading, lines, n_texts=5)
-    return (
-        f"Said: true, for {n:,} sessions per row, each with new means of 10 arms, k = 3, ± one "
-        f"standard error of the difference.\n\n{as_markdown(table)}\n\n{_by_probability(found)}"
-    )
+    return text("statements", n_sessions=n_sessions, table=table, said=_by_probability(found))
 
 
 def _said(of: dict[str, Any]) -> str:
@@ -174,7 +180,7 @@ def _said(of: dict[str, Any]) -> str:
     return f"{100 * of['probability']:.1f}%: {true}"
 
 
-def _by_probability(found: Any) -> str:
+def _by_probability(found: Any) -> list[dict[str, str]]:
     """All sessions together, by what was said."""
     said = []
     for place, low in enumerate(("below 50%", "50% to 80%", "80% to 95%", "95% or more")):
@@ -185,8 +191,9 @@ def _by_probability(found: Any) -> str:
             sum(part["n"] * part[of] for part in parts) / n for of in ("probability", "is_best")
         )
         error = math.sqrt(sum((part["n"] * part["error"]) ** 2 for part in parts)) / n
-        said.append(f"{low}: {100 * mean:.1f}% said, {100 * true:.1f} ± {100 * error:.1f}% true")
-    return f"By what was said, over all rows: {'; '.join(said)}."
+        is_true = f"{100 * true:.1f} ± {100 * error:.1f}%"
+        said.append({"range": low, "mean": f"{100 * mean:.1f}%", "true": is_true})
+    return said
 
 
 PARTS: dict[str, Callable[[], str]] = {

@@ -1,6 +1,7 @@
 """Make the tables and the picture of docs/noisy.md: ``python docs/noisy_page.py``.
 
 The numbers come from docs/noisy.json, which ``benchmarks/noisy.py`` writes.
+The prose between the tables is in docs/templates/noisy.md.jinja.
 ``tests/test_noisy_page.py`` checks that the page has what this program makes.
 """
 
@@ -11,12 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from superarm.reporting import pages
 from superarm.reporting.figures import WIDTH, plain, render
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, RED
 from superarm.reporting.tables import Table, as_markdown, fill
 
 HERE = Path(__file__).parent
 PAGE, PICTURE, MEASURED = HERE / "noisy.md", HERE / "noisy.svg", HERE / "noisy.json"
+TEMPLATE = HERE / "templates" / "noisy.md.jinja"
 TARGET = 0.05  # of the evaluations of repeated plain oracles
 DELTA = 0.05
 GREEDY, SEARCH = "NoisyGreedy", "NoisyLocalSearch"
@@ -50,6 +53,11 @@ def per_round(row: Row) -> float:
 def span(numbers: list[float]) -> str:
     """The least and the largest share."""
     return f"{100 * min(numbers):.0f}% to {100 * max(numbers):.0f}%"
+
+
+def text(part: str, **found: Any) -> str:
+    """The prose of a part of the page, with its numbers."""
+    return pages.render(TEMPLATE, part=part, **found).strip("\n")
 
 
 def arms() -> str:
@@ -98,27 +106,30 @@ def pays() -> str:
     single, sets_ = rows("arms"), rows("sets", noise="known")
     missed = [f"{row['reward']} ({share(row):.1%})" for row in single if share(row) > TARGET]
     n_met = sum(share(row) <= TARGET for row in single)
-    lines = [
-        f'- The target is 5% of "gap known". With 500 arms `NoisySingletons` meets it on {n_met} '
-        f"of {len(single)} rewards, and misses it on {', '.join(missed)}."
-    ]
+    of_sets = []
     for oracle in (GREEDY, SEARCH):
         mine = [row for row in sets_ if row["oracle"] == oracle]
-        met = [row for row in mine if share(row) <= TARGET]
-        lines.append(
-            f"- With 300 arms `{oracle}` meets it on {len(met)} of {len(mine)} rewards; the shares "
-            f"are {span([share(row) for row in mine])}, and "
-            f'{span([share(row, "unknown") for row in mine])} of "gap unknown".'
+        of_sets.append(
+            {
+                "oracle": oracle,
+                "n_met": sum(share(row) <= TARGET for row in mine),
+                "n": len(mine),
+                "known": span([share(row) for row in mine]),
+                "unknown": span([share(row, "unknown") for row in mine]),
+            }
         )
     few, small = rows("few arms"), rows("few sets", noise="known")
-    lines.append(
-        f"- **Few arms save less**, because only sets that are clearly worse are dropped early: "
-        f"with 30 arms, a tolerance of 2% and {len(few)} rewards, `NoisySingletons` takes "
-        f"{span([share(row) for row in few])}. With 40 arms and a tolerance of 1%, `NoisyGreedy` "
-        f"takes {span([share(r) for r in small if r['oracle'] == GREEDY])} and `NoisyLocalSearch` "
-        f"{span([share(r) for r in small if r['oracle'] == SEARCH])}."
+    return text(
+        "pays",
+        n_met=n_met,
+        n_single=len(single),
+        missed=", ".join(missed),
+        of_sets=of_sets,
+        n_few=len(few),
+        few=span([share(row) for row in few]),
+        greedy=span([share(row) for row in small if row["oracle"] == GREEDY]),
+        search=span([share(row) for row in small if row["oracle"] == SEARCH]),
     )
-    return "\n".join(lines)
 
 
 def learned() -> str:
@@ -143,10 +154,7 @@ def concave() -> str:
         if row["concave"]:
             (plain_,) = [one for one in rows("concave", reward=row["reward"]) if not one["concave"]]
             saved.append(f"{1 - row['spent'] / plain_['spent']:.0%} on {row['reward']}")
-    return (
-        f"Declaring `concave` saves `NoisySingletons` evaluations: {', '.join(saved[:-1])} and "
-        f"{saved[-1]} (5 of 30 arms, 50 rounds, 6 runs, `benchmarks/noisy.py concave`)."
-    )
+    return text("concave", saved=saved)
 
 
 def errors() -> str:
@@ -160,19 +168,19 @@ def errors() -> str:
         lines.append([name, wrong, f"{100 * n_wrong / n_rounds:.2f}%", f"{spent:,.0f}"])
     head = ["rule", "wrong rounds", "share", "evaluations per round"]
     n_steps = sum(row["decisions"] for row in rows("errors", oracle=GREEDY, noise="known"))
-    steps = f"\n\nFor `NoisyGreedy` these are {n_steps:,} steps per row."
     single = rows("arms, errors")
-    text = ""
-    if single:
-        n_sets, n_wrong, n_runs = (
-            sum(row[of] for row in single) for of in ("decisions", "wrong", "runs")
-        )
-        text = (
-            f" `NoisySingletons`: of {n_sets:,} sets in {n_runs} runs of 20 arms, {n_wrong} "
-            f'were wrong. A wrong set in 5% of the runs is allowed. The shares of "gap known" are '
-            f"{span([share(row) for row in single])} there."
-        )
-    return as_markdown(Table(head, lines)) + steps + text
+    n_sets, n_wrong, n_runs = (
+        sum(row[of] for row in single) for of in ("decisions", "wrong", "runs")
+    )
+    return text(
+        "errors",
+        table=Table(head, lines),
+        n_steps=f"{n_steps:,}",
+        n_sets=f"{n_sets:,}",
+        n_runs=n_runs,
+        n_wrong=n_wrong,
+        shares=span([share(row) for row in single]),
+    )
 
 
 def unions() -> str:
@@ -189,11 +197,7 @@ def complements() -> str:
     for oracle in (GREEDY, SEARCH):
         (row,) = rows("sets", oracle=oracle, noise="known", reward="complements")
         found[oracle] = row["value"] / row["exact_value"]
-    return (
-        f"On complements, where two arms are worth much together only, the sets of "
-        f"`NoisyLocalSearch` are worth {found[SEARCH]:.2f} times those of `Greedy` without noise, "
-        f"and the sets of `NoisyGreedy` {found[GREEDY]:.2f} times."
-    )
+    return text("complements", search=f"{found[SEARCH]:.2f}", greedy=f"{found[GREEDY]:.2f}")
 
 
 def thresholds() -> str:
@@ -201,12 +205,11 @@ def thresholds() -> str:
     found = rows("thresholds")
     times = [row["thresholds_spent"] / row["spent"] for row in found]
     worth = [row["thresholds_value"] / row["value"] for row in found]
-    return (
-        f"Confident Threshold Greedy (Chen, Xing, Crawford 2023), with the same bounds and "
-        f"tolerance, takes {min(times):.1f} to {max(times):.1f} times the evaluations of "
-        f"`NoisyGreedy` (4 of 40 arms, {found[0]['rounds']} rounds, `benchmarks/noisy.py "
-        f"thresholds`). Its sets are worth {min(worth):.2f} to {max(worth):.2f} times as much. The "
-        f"least is that of complements, which are not submodular."
+    return text(
+        "thresholds",
+        times=f"{min(times):.1f} to {max(times):.1f}",
+        n_rounds=found[0]["rounds"],
+        worth=f"{min(worth):.2f} to {max(worth):.2f}",
     )
 
 

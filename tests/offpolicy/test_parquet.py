@@ -79,7 +79,9 @@ def test_counts(logged):
 
 def test_what_does_not_fit_is_refused(logged):
     folder = logged[1]
-    with pytest.raises(ValueError, match="columns must be of request, the item, click, p, got 'x'"):
+    with pytest.raises(
+        ValueError, match="columns must be among request, the item, click, p, got 'x'"
+    ):
         ParquetLog(folder / "*.parquet", **{**COLUMNS, "round": "x"})
     log = ParquetLog(folder / "*.parquet", **COLUMNS)
     with pytest.raises(ValueError, match="picks nothing of what was logged"):

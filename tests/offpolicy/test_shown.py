@@ -124,7 +124,7 @@ def test_a_weaker_start_has_fewer_rounds():
 @pytest.mark.parametrize(
     ("changed", "options", "message"),
     [
-        ({}, {"item": "what"}, "columns must be of request, item, click, place, p, got 'what'"),
+        ({}, {"item": "what"}, "columns must be among request, item, click, place, p, got 'what'"),
         ({"click": [1, 0, 7, 0, 0]}, {}, "'click' must have numbers from 0 to 1.*got 7"),
         ({"click": ["1", "0", "maybe", "", "0"]}, {}, "got 'maybe'"),
         ({"item": ["a"] * 5}, {}, "at least 2 different items"),

@@ -118,7 +118,7 @@ def test_a_log_of_every_item_is_replayed(folder, tmp_path):
         (("--item", "item_id"), "is read as a log, which needs"),
         (
             ("--item", "what", "--outcome", "click", "--round", "request_id"),
-            "columns must be of request_id, item_id, position, click, propensity, got 'what'",
+            "columns must be among request_id, item_id, position, click, propensity, got 'what'",
         ),
         (
             ("--item", "item_id", "--outcome", "request_id", "--round", "position"),

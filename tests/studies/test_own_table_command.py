@@ -164,7 +164,7 @@ def test_a_bad_file_is_answered_with_its_name_and_line_and_nothing_is_written(ta
         (["--k", 0], ["0 is not in the range x>=1"]),
         (
             ["--k", 2, "--policy", "best"],
-            ["--policy must be of thompson, cts, single-seed", "got 'best'"],
+            ["--policy must be one of thompson, cts, single-seed", "got 'best'"],
         ),
         (
             ["--k", 2, "--horizon", 121],

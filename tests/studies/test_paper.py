@@ -246,7 +246,7 @@ def test_the_manifest_says_where_rows_come_from(tiny):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["fig9"], "experiments must be of fig1, fig2a"),
+        (["fig9"], "experiments must be among fig1, fig2a"),
         (["--from", "nowhere"], "holds no reproduction"),
         (["fig1", "--from", "nowhere"], "it takes no other options"),
         (["fig1", "--runs", "1"], "--runs"),

@@ -18,6 +18,7 @@ from superarm.advice.progress import StopProbing
 from superarm.advice.results import Witness
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.optional import SameDeclarations
 from superarm.core.stopping import may_stop
 from superarm.rewards import BlackBox
 
@@ -78,7 +79,7 @@ class Evaluator:
         self._executor, self._before = executor, before
         self._failed: list[tuple[IndexArray, FloatArray]] = []
         # One failed set fails its whole batch. A black box makes one call per set anyway.
-        inner = getattr(reward, "uncounted", reward)
+        inner = reward.uncounted if isinstance(reward, SameDeclarations) else reward
         self._splits = isinstance(inner, BlackBox) and inner.executor is None
         self._single_s: list[float] = []
         self._batch_s: list[tuple[float, int]] = []
@@ -99,7 +100,7 @@ class Evaluator:
             ) from error
         finally:
             for future, _ in (one for row in futures for one in row):
-                future.cancel()  # those that are done do not mind
+                future.cancel()  # which has no effect on finished calls
 
     def _submitted(self, executor: Executor, parts: list[Ask]) -> list[_Place]:
         """Where the answer to each part will be. Equal questions go to the same worker.

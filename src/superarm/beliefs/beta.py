@@ -87,7 +87,7 @@ class BetaBelief:
         """
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
         coins = flip(outcomes, rng=rng)
-        # What sample_top keeps depends on a and b: it is told before they change, and after.
+        # What sample_top keeps depends on a and b, so it is adapted before and after they change.
         keeps = self._top.above is not None  # not for few arms
         if keeps:
             self._top.before_update(self, len(arms))

@@ -209,7 +209,7 @@ class EdgeBandit:
             return 0 if batch is None else len(batch.made)
 
     def close(self) -> None:
-        """Send everything, open decisions with the outcomes so far. Nothing can be told later."""
+        """Send everything, open decisions with the outcomes so far. No outcomes can follow."""
         if self._syncs is not None:
             self._syncs.end()
         with self._sending:

@@ -149,11 +149,12 @@ class Policy:
     ) -> None:
         """Learn what arms did, one outcome in [0, 1] per arm.
 
-        Any distinct arms may be told about, not only those last asked for. ``context`` is that of
+        The arms may be any distinct ones, not only those of the last `ask`. ``context`` is that of
         the round in which they were pulled. ``places`` are the places in which they were shown, 0
-        for the first, if not all of them are told in that order; only beliefs that need places get
-        them (`LearnsPlaces`). The first ``n_before`` of them were told earlier: beliefs that look
-        at the whole list need them once more (`LearnsLists`), and no other belief may get any.
+        for the first, if not all of them are given in that order. Only beliefs that need places
+        get them (`LearnsPlaces`). The outcomes of the first ``n_before`` arms are already learnt:
+        beliefs that look at the whole list need them once more (`LearnsLists`), and no other
+        belief may get any.
         """
         belief = belief_at(self.belief, context)
         as_generator(rng)

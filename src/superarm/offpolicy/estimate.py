@@ -90,7 +90,7 @@ class Estimate:
 
     @property
     def _is_off(self) -> bool:
-        """Whether the mean weight is not 1, up to chance."""
+        """Whether the mean weight differs from 1 by more than its standard error explains."""
         far = abs(self.mean_weight - 1) > _FAR * self.mean_weight_error > 0
         return far or not _LEAST_MEAN < self.mean_weight < _MOST_MEAN
 

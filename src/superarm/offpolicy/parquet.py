@@ -208,7 +208,7 @@ def _kind_of(
     kinds = {row[0]: row[1] for row in rows}
     unknown = [name for name in wanted if name is not None and name not in kinds]
     if unknown:
-        raise ValueError(f"columns must be of {', '.join(kinds)}, got {unknown[0]!r}")
+        raise ValueError(f"columns must be among {', '.join(kinds)}, got {unknown[0]!r}")
     return kinds[column]
 
 

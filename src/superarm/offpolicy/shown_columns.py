@@ -22,7 +22,7 @@ def refuse_unknown(wanted: Sequence[str], columns: Mapping[str, Any]) -> None:
     """Refuse names that the table does not have, and a table without rows."""
     unknown = [name for name in wanted if name not in columns]
     if unknown:
-        raise ValueError(f"columns must be of {', '.join(columns)}, got {unknown[0]!r}")
+        raise ValueError(f"columns must be among {', '.join(columns)}, got {unknown[0]!r}")
     if not len(columns[wanted[0]]):
         raise ValueError("the log must have at least one row, got none")
 

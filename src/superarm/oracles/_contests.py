@@ -46,7 +46,7 @@ class Sweeps:
     most
         The largest number of evaluations.
     about
-        What the contest is about, for those who follow the progress.
+        What the contest is about, for the messages of progress.
     """
 
     def __init__(

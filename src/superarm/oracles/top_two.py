@@ -31,7 +31,7 @@ class TopTwoReport:
     leader
         The best set for the sample.
     wanted
-        The arms by which challengers were told from the leader, the first challenger first.
+        The arms that distinguish challengers from the leader, those of the first challenger first.
     """
 
     leader: IndexArray

@@ -1,4 +1,4 @@
-"""The one palette: colours that can be told apart by colour-blind readers, on light and on dark.
+"""The one palette: colours that colour-blind readers can distinguish, on light and on dark.
 
 The colours are Okabe and Ito's. The catalog gives every policy its colour and its dash, which it
 keeps in every picture.

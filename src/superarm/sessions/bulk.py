@@ -71,11 +71,11 @@ def tell_many(
         if not (is_once and learns_in_bulk(now.policy.belief)):
             _check_repeated(records, news)
             return [now.tell(record.decision, outcomes) for record, outcomes in pairs]
-        learn(now, [new for new, late in zip(news, is_late, strict=True) if not late])
-        return [
-            () if late else _closed(now, record, new)
-            for record, new, late in zip(records, news, is_late, strict=True)
-        ]
+        news = [{} if late else new for new, late in zip(news, is_late, strict=True)]
+        learn(now, news)
+        for record, new in zip(records, news, strict=True):
+            now.remember(record, new)
+        return [tuple([now.arms.names[arm] for arm in new]) for new in news]
 
 
 def learns_in_bulk(belief: Any) -> bool:
@@ -90,15 +90,6 @@ def learn(session: UnlockedSession, told: Iterable[Mapping[int, float]]) -> None
     arms = [numbers for numbers, _ in rows]
     outcomes = [[known[arm] for arm in numbers] for numbers, known in rows]
     session.policy.belief.update_many(arms, outcomes, rng=session.rng)
-
-
-def _closed(session: UnlockedSession, record: Record, new: dict[int, float]) -> tuple[Name, ...]:
-    """Remember outcomes that were learnt, as `UnlockedSession.tell` does."""
-    record.outcomes.update(new)
-    if new and len(record.outcomes) == len(record.arms):
-        session.ledger.close(record, "told")
-        session._count(record, record.outcomes)
-    return tuple([session.arms.names[arm] for arm in new])
 
 
 def _check_repeated(records: list[Record], news: list[dict[int, float]]) -> None:

@@ -9,10 +9,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray, as_fraction
 from superarm.errors import ConflictError
 from superarm.offpolicy import Propensities
-from superarm.sessions.outcomes import as_mapping, as_outcome
 
 Name: TypeAlias = str | int
 Context: TypeAlias = tuple[Any, ...]
@@ -203,13 +202,13 @@ class Record:
         Refuses what is not feedback for this decision.
         """
         if type(given) is not dict:
-            given = as_mapping(given)
+            given = _as_mapping(given)
         new, n_found = {}, 0
         for name, number in zip(self.decision.arms, self.arms.tolist(), strict=True):
             if name not in given:
                 continue
             n_found += 1
-            outcome, before = as_outcome(given[name], name), self.outcomes.get(number)
+            outcome, before = _as_outcome(given[name], name), self.outcomes.get(number)
             # The same outcome again is no error: clients repeat a request after a timeout.
             if before is None:
                 new[number] = outcome
@@ -259,3 +258,21 @@ class Record:
         named = {**state, **sampled, "arms": [names[arm] for arm in numbers.tolist()]}
         outcomes = {int(arm): float(outcome) for arm, outcome in state["outcomes"]}
         return cls(Decision.from_dict(named), numbers, outcomes, state["status"])
+
+
+def _as_mapping(given: Any) -> Mapping[Any, Any]:
+    """Outcomes by name: a mapping, or a Series of pandas, which is one in all but name."""
+    if isinstance(given, Mapping):
+        return given
+    if hasattr(given, "items") and hasattr(given, "to_dict"):
+        return dict(given.items())
+    raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {given!r:.60}")
+
+
+def _as_outcome(outcome: Any, name: str | int) -> float:
+    """An outcome in [0, 1]; clicks may be booleans."""
+    if type(outcome) in (float, int) and 0 <= outcome <= 1:  # the usual case
+        return float(outcome)
+    # Clicks often come as booleans, which as_fraction refuses because elsewhere they are mistakes.
+    number = float(outcome) if isinstance(outcome, bool | np.bool_) else outcome
+    return as_fraction(number, f"the outcome of {name!r}", low="[", high="]")

@@ -19,7 +19,7 @@ from superarm.core.optional import Posterior
 from superarm.core.policy import Sample
 from superarm.oracles.top_k import TopKReport
 from superarm.sessions import state
-from superarm.sessions.bulk import is_simple, learn, learns_in_bulk, records_of
+from superarm.sessions.bulk import is_simple, learn, records_of
 from superarm.sessions.decisions import Decision, Name, Record, Status
 from superarm.sessions.ledger import Evidence, known_of
 from superarm.sessions.session import Session
@@ -92,18 +92,14 @@ class Told(NamedTuple):
     status: Status
 
 
-def tells_each(session: Session) -> bool:
-    """Whether `tell_each` may be used: whether the belief learns many outcomes at once."""
-    return learns_in_bulk(session._unlocked.policy.belief)
-
-
 def tell_each(
     session: Session, told: Iterable[tuple[str, Mapping[Any, float]]]
 ) -> list[Told | Exception]:
     """Learn outcomes of decisions, as by one `Session.tell` each, bit for bit.
 
-    An exception instead of an answer is what `Session.tell` would have raised. If this function
-    raises one itself, the belief has failed, and the session cannot be used any more.
+    Only for beliefs with `learns_in_bulk`. An exception instead of an answer is what `Session.tell`
+    would have raised. If this function raises one itself, the belief has failed, and the session
+    cannot be used any more.
     """
     with session._lock:
         now, made = session._unlocked, list[Told | Exception]()
@@ -117,14 +113,9 @@ def tell_each(
             except (ValueError, TypeError) as error:
                 made.append(error)
                 continue
-            is_complete = False
-            if new:
-                news.append(new)
-                # Before they are learnt: nothing of this needs the belief.
-                record.outcomes.update(new)
-                if is_complete := len(record.outcomes) == len(record.arms):
-                    now.ledger.close(record, "told")
-                    now._count(record, record.outcomes)
+            news.append(new)
+            # Before they are learnt: nothing of this needs the belief.
+            is_complete = now.remember(record, new)
             made.append(Told([names[arm] for arm in new], is_complete, record.status))
         learn(now, news)
         return made

@@ -95,9 +95,8 @@ def session_line(session: UnlockedSession) -> str:
     """A session in one line."""
     arms, policy = session.arms, session.policy
     retired = f" ({len(arms.retired)} retired)" if len(arms.retired) else ""
-    size = policy.k if isinstance(policy.k, int) else repr(policy.k)
     return (
-        f"Session({len(arms):,} arms{retired}, k={size}, {session.n_decisions:,} decisions, "
+        f"Session({len(arms):,} arms{retired}, k={policy.k!r}, {session.n_decisions:,} decisions, "
         f"{len(session.ledger.open):,} open, {type(policy.belief).__name__}, "
         f"{type(policy.oracle).__name__})"
     )

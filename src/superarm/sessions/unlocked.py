@@ -92,11 +92,7 @@ class UnlockedSession:
         return sets
 
     def ask(
-        self,
-        n: int,
-        given: Sets,
-        n_samples: int,
-        context: ArrayLike | None = None,
+        self, n: int, given: Sets, n_samples: int, context: ArrayLike | None = None
     ) -> list[Decision]:
         """Make and issue n decisions, or none if one of them fails."""
         # Constraints and contexts are refused before expiry changes anything.
@@ -118,11 +114,17 @@ class UnlockedSession:
             return ()
         # The belief may still refuse, so the record changes after it.
         self._tell(record, new)
-        record.outcomes.update(new)
-        if len(record.outcomes) == len(record.arms):
-            self.ledger.close(record, "told")
-            self._count(record, record.outcomes)
+        self.remember(record, new)
         return tuple([self.arms.names[arm] for arm in new])
+
+    def remember(self, record: Record, new: Mapping[int, float]) -> bool:
+        """Add new outcomes to a decision. Returns whether they were the last ones."""
+        record.outcomes.update(new)
+        if not new or len(record.outcomes) < len(record.arms):
+            return False
+        self.ledger.close(record, "told")
+        self._count(record, record.outcomes)
+        return True
 
     def expire(self, now: float) -> list[Decision]:
         """Close the decisions that have expired. Returns them."""
@@ -188,18 +190,17 @@ class UnlockedSession:
 
     def explain(self, decision: Decision | str) -> Explanation:
         """Why a decision was made."""
-        known = self.ledger.find(decision).decision
+        record = self.ledger.find(decision)
+        known = record.decision
         if known.holdout:
             raise UnknownDecisionError(
-                f"decision must be one that the policy made, got {known.id}, which is of the "
-                f"hold-out"
+                f"decision must be one that the policy made, got {known.id} of the hold-out"
             )
         if known.id not in self.evidence:
             raise UnknownDecisionError(
                 f"decision must be one of the last {self.explain_last} since the session was "
                 f"made or loaded (explain_last), got {known.id}; its evidence is not kept"
             )
-        record = self.ledger.find(decision)
         belief = belief_at(self.policy.belief, record.context(self.policy.reward.n_arms))
         why = self.evidence[known.id]
         found = why if isinstance(why, Evidence) else why()

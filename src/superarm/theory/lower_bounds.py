@@ -16,7 +16,7 @@ def regret_constant(mu: ArrayLike, k: int) -> float:
     """The least factor of ln T in the regret of any policy that learns every problem.
 
     With the means in descending order, arm i > k must be pulled at least ln T / kl(mu_i, mu_k)
-    times to be told from the k-th best, and a pull in the place of the k-th best loses mu_k - mu_i:
+    times to be distinguished from the k-th best, and each pull instead of it loses mu_k - mu_i:
     the sum of (mu_k - mu_i) / kl(mu_i, mu_k) over the arms below mu_k (Anantharam, Varaiya,
     Walrand 1987; the Graves-Lai constant of k-of-m sums). It holds in the limit of many rounds:
     at a finite T a policy may have less regret than this constant times ln T.

@@ -19,7 +19,6 @@ from superarm.service.log.events import Event
 from superarm.service.log.store import Turn
 from superarm.service.problems import Fault, Problem, shown_error
 from superarm.service.settings import Limits
-from superarm.sessions.each import most_each
 
 MOST_NAMES = 200_000  # names of arms in all decisions of a request
 # What an earlier request asked for, and its decisions; None if it was no request for decisions.
@@ -39,16 +38,11 @@ class Ask:
         """Issue the decisions."""
         return decide(live, turn, self.asked, self.key, self.now, self.limits)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it may be decided together with other requests."""
-        return not self.asked or self.asked.keys() == {"metadata"}
-
 
 def decide_each(live: Live, turn: Turn, asks: Sequence[Ask]) -> list[Answer | Problem]:
     """Decide at once for the first of some plain requests. Returns their answers, at least one.
 
-    Only for sessions with `asks_each`.
+    Only for sessions with `asks_each`, and for no more requests than `most_each`.
     """
     # A request with a key that is in the log, or that came before in this group, is a repetition.
     # First of all: it must not be refused by limits that it passed once.
@@ -63,7 +57,7 @@ def decide_each(live: Live, turn: Turn, asks: Sequence[Ask]) -> list[Answer | Pr
         # Expired decisions do not count as open.
         live.advance(asks[new[0]].now())
         most_open = asks[new[0]].limits.open - live.session.n_open
-        most = min(most_each(live.session), most_open, max(1, MOST_NAMES // live.spec["k"]))
+        most = min(most_open, max(1, MOST_NAMES // live.spec["k"]))
         if most < len(new):  # if there are too many open, `decide` refuses the first
             asks, new = asks[: max(1, new[max(0, most)])], new[: max(0, most)]
     made = dict(zip(new, _decide_new(live, [asks[place] for place in new]), strict=True))

@@ -202,7 +202,8 @@ class Engine:
 
     def _work(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:
         """Run operations until none waits."""
-        while batch := operations.arranged(actor.take()):
+        while batch := actor.take():
+            batch = operations.arranged(batch)
             try:
                 while batch:
                     answers = self._turn(actor, batch)

@@ -19,7 +19,8 @@ from superarm.service.bandits.patience import GivenUpError, given_up
 from superarm.service.log.events import Bandit, DamagedLogError
 from superarm.service.log.store import NameTakenError, StoreError, Turn
 from superarm.service.problems import Fault, Problem
-from superarm.sessions.each import asks_each, most_each, tells_each
+from superarm.sessions.bulk import learns_in_bulk
+from superarm.sessions.each import asks_each, most_each
 
 _log = logging.getLogger("superarm.service")
 # The trace of a known kind of failure says nothing more than its message.
@@ -37,11 +38,10 @@ def arranged(batch: list[Waiting]) -> list[Waiting]:
     made: list[Waiting] = []
     asks: list[Waiting] = []
     for waiting in batch:
-        operation = waiting.operation
-        if type(operation) is Ask and operation.is_plain:
+        if _is_plain(waiting.operation):
             asks.append(waiting)
             continue
-        if type(operation) is not Tell:
+        if type(waiting.operation) is not Tell:
             made += asks
             asks = []
         made.append(waiting)
@@ -84,17 +84,22 @@ def _group(live: Live, batch: list[Waiting], place: int) -> list[Any]:
     first: Any = batch[place].operation
     most = 0
     if type(first) is Tell:
-        most = len(batch) if tells_each(live.session) else 0
-    elif type(first) is Ask and first.is_plain and asks_each(live.session):
+        most = len(batch) if learns_in_bulk(live.session.policy.belief) else 0
+    elif _is_plain(first) and asks_each(live.session):
         most = max(1, most_each(live.session))
     found: list[Any] = []
     for waiting in batch[place : place + min(most, MOST_TOGETHER)]:
         operation: Any = waiting.operation
-        is_like = type(operation) is type(first) and (type(first) is Tell or operation.is_plain)
+        is_like = type(operation) is Tell if type(first) is Tell else _is_plain(operation)
         if not is_like or waiting.reply.is_over:
             break
         found.append(operation)
     return found
+
+
+def _is_plain(operation: Any) -> bool:
+    """Whether it is a request for a decision that may be decided together with others."""
+    return type(operation) is Ask and operation.asked.keys() <= {"metadata"}
 
 
 def _answer(waiting: Waiting, live: Live, turn: Turn) -> Any:

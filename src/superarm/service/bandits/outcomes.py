@@ -54,7 +54,7 @@ def tell(
 def tell_each(live: Live, turn: Turn, tells: Sequence[Tell]) -> list[Answer | Problem]:
     """Learn the outcomes of the first of some requests at once. Returns their answers.
 
-    Only for sessions with `tells_each`.
+    Only for beliefs with `learns_in_bulk`.
     """
     tells = tells[: max(1, MOST_NAMES // live.spec["k"])]
     live.advance(tells[0].now())

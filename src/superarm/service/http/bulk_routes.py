@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -39,18 +39,14 @@ _PROBLEMS = (400, 413, 415, 422, 429, 503, 507)
 )
 def decide_all(service: Service, body: bodies.DecideAllBody) -> Work | Awaitable[Answer]:
     """Issue decisions of any bandits. Each has its own result, and is in the log before that."""
-    wanted: list[Wanted] = []
-    items: Sequence[bodies.DecideItem | Problem] = body.decisions
-    for item in items:
-        if isinstance(item, Problem):  # it does not fit
-            wanted.append(item)
-            continue
+
+    def wanted(item: bodies.DecideItem) -> Wanted:
         # Most items have no constraints, and a model is slow to take apart.
         plain = item.model_fields_set <= _PLAIN
         asked = {} if plain else item.model_dump(exclude_defaults=True, exclude=_PLAIN)
-        ask = Ask(asked, item.key, service.engine.clock, service.limits)
-        wanted.append((item.bandit, ask))
-    return _work(service, "decisions", items, wanted)
+        return item.bandit, Ask(asked, item.key, service.engine.clock, service.limits)
+
+    return _work(service, "decisions", body.decisions, wanted)
 
 
 @endpoint(
@@ -63,23 +59,24 @@ def decide_all(service: Service, body: bodies.DecideAllBody) -> Work | Awaitable
 )
 def tell_all(service: Service, body: bodies.TellAllBody) -> Work | Awaitable[Answer]:
     """Learn outcomes of any decisions. Each has its own result, and is in the log before that."""
-    wanted: list[Wanted] = []
-    items: Sequence[bodies.TellItem | Problem] = body.outcomes
-    for item in items:
-        if isinstance(item, Problem):  # it does not fit
-            wanted.append(item)
-            continue
-        try:
-            tell = Tell(item.decision, item.outcomes, service.engine.clock)
-            wanted.append((bandit_of(item.decision), tell))
-        except Problem as problem:
-            wanted.append(problem)
-    return _work(service, "outcomes", items, wanted)
+
+    def wanted(item: bodies.TellItem) -> Wanted:
+        tell = Tell(item.decision, item.outcomes, service.engine.clock)
+        return bandit_of(item.decision), tell
+
+    return _work(service, "outcomes", body.outcomes, wanted)
 
 
 def _work(
-    service: Service, member: str, items: Sequence[BaseModel | Problem], wanted: Sequence[Wanted]
+    service: Service, member: str, items: Sequence[Any], make: Callable[[Any], Wanted]
 ) -> Work | Awaitable[Answer]:
+    """Carry out what ``make`` makes of the items. An item that does not fit is a problem."""
+    wanted: list[Wanted] = []
+    for item in items:
+        try:
+            wanted.append(item if isinstance(item, Problem) else make(item))
+        except Problem as problem:
+            wanted.append(problem)
     if service.team is None:
         return Work(wanted, _answer)
     return _spread(service, service.team, member, items, wanted)

@@ -48,7 +48,7 @@ def model_for(table: NDArray[Any], known: Known) -> Model:
 def belief_of(
     table: NDArray[Any], k: int, known: Known, *, uses_contexts: bool
 ) -> LinearBelief | LogisticBelief:
-    """A belief about the arms of a table that uses the features, and the contexts if it is told."""
+    """A belief about the arms of a table that uses the features, and the contexts if wanted."""
     model = model_for(table, known)
     features = table.shape[1] if known.features is None else known.features
     if known.contexts is None or not uses_contexts:

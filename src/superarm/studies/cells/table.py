@@ -140,17 +140,17 @@ def play(
     environment = problem.environment.fresh()
     task = Task(LinearReward(environment.n_arms), problem.k, problem.horizon, DELTA, prior=prior)
     player = part_of(policy, problem).make(task)
-    world: Any = environment
+    played: Any = environment
     if policy == "contexts":
         assert problem.known.contexts is not None
-        world = ContextualReplay(environment, problem.known.contexts)
+        played = ContextualReplay(environment, problem.known.contexts)
     at = checkpoints(problem.horizon)
     reward, n_shown = np.empty(len(at)), np.zeros(environment.n_arms, np.intp)
     total, done = 0.0, 0
     while done < problem.horizon:
         trace = simulate(
             player,
-            world,
+            played,
             horizon=min(_ROUNDS_AT_ONCE, problem.horizon - done),
             rng=rng,
             world_rng=environment_rng,
@@ -205,5 +205,5 @@ def _saved(folder: str, k: int, horizon: int, order: Order) -> TableProblem:
     table, best, random = (np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in _FILES)
     paths = [Path(folder) / f"{name}.npy" for name in _KNOWN]
     known = [np.load(path, mmap_mode="r") if path.exists() else None for path in paths]
-    world = ReplayEnvironment(table, order=order)
-    return TableProblem(world, k, horizon, order, best, random, Known(*known))
+    replay = ReplayEnvironment(table, order=order)
+    return TableProblem(replay, k, horizon, order, best, random, Known(*known))

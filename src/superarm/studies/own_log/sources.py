@@ -85,7 +85,7 @@ class Source:
                 "the log is empty; expected a line of names and one row per shown item"
             )
         if unknown := [name for name in wanted if name not in names]:
-            raise TableError(f"columns must be of {', '.join(names)}, got {unknown[0]!r}")
+            raise TableError(f"columns must be among {', '.join(names)}, got {unknown[0]!r}")
         if self.kind == "csv" and self.sql is None:
             return _csv_columns(self.path, list(dict.fromkeys(wanted)))
         with _answer(self) as answer:

@@ -210,6 +210,6 @@ def _write(
             notes=_notes(found, source, columns, k)[1:],
             command=f"superarm run {source.command()} --k {k} {columns.options()}",
         )
-    # The page comes last: whoever sees it finds all other files complete.
+    # The page comes last: once it is there, all other files are complete.
     last = [folders.write(folder / name, text) for name, text in files.items()][-1]
     return last if "report.html" in files else folder

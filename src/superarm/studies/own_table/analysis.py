@@ -165,14 +165,14 @@ def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis
 
 def results_of(runs: Sequence[Run]) -> list[Result]:
     """One result per policy, the best first."""
-    found = []
+    found, grouped = [], by_policy(runs)
     rewards = {
         policy: np.array([run.reward[-1] / run.at[-1] for run in own])
-        for policy, own in by_policy(runs).items()
+        for policy, own in grouped.items()
     }
     # Only the random baseline can be alone.
     best = max(rewards, key=lambda policy: (policy != "random", rewards[policy].mean()))
-    for policy, own in by_policy(runs).items():
+    for policy, own in grouped.items():
         closed = [run.gap_closed for run in own]
         found.append(
             Result(

@@ -1,25 +1,32 @@
-"""The picture and the page of ``superarm run``, for people who have a table and no Python."""
+"""The files of ``superarm run``: numbers, and a page for people who have a table and no Python."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from superarm.beliefs import LinearBelief
 from superarm.catalog import POLICIES
-from superarm.reporting import pages
-from superarm.reporting.figures import band, inline, name_curves, panels, plain
+from superarm.features import Encoder
+from superarm.reporting import folders, lacks, pages
+from superarm.reporting.figures import band, inline, name_curves, panels, plain, render
 from superarm.reporting.palette import INK, RED, Look, look
 from superarm.reporting.statistics import Interval
-from superarm.reporting.tables import Table
+from superarm.reporting.tables import Table, as_csv
+from superarm.studies.cells.knowing import shared_of
 from superarm.studies.cells.table import part_of
-from superarm.studies.own_table.analysis import Analysis, by_policy
+from superarm.studies.own_table.analysis import Analysis, numbers
 from superarm.studies.own_table.messages import (
+    added,
     contexts_sentence,
     interval,
     next_steps,
+    to_use,
     verdict,
     warnings,
 )
@@ -33,10 +40,39 @@ _PICTURE = "Reward per round, and what was lost against the best fixed set, for 
 _STAR = "★\N{NO-BREAK SPACE}"  # stays with the first word of the name
 
 
+def write(
+    found: Analysis,
+    settings: dict[str, Any],
+    folder: Path,
+    encoder: Encoder | None,
+    example: Mapping[str, str],
+    options: str,
+) -> Path:
+    """Write all files of a run; returns the path of the page, or the folder without one."""
+    known = {**numbers(found, settings), **_contexts_add(found)}
+    files = {
+        "numbers.json": json.dumps(known, indent=1, allow_nan=False) + "\n",
+        "runs.csv": as_csv(found.run_rows),
+        "arms.csv": as_csv(found.arms),
+        "bandit.json": json.dumps(_bandit(found, settings), ensure_ascii=False) + "\n",
+    }
+    # Without the packages that draw, people still get their numbers.
+    if not lacks("matplotlib", "jinja2"):
+        svg = render(partial(draw, analysis=found))
+        page = html(found, settings, svg, example, options)
+        files |= {"picture.svg": svg, "report.html": page}
+    if encoder is not None:
+        state = json.dumps(encoder.state(), ensure_ascii=False)
+        files = {"context.json": state + "\n", **files}
+    # The page comes last: once it is there, all other files are complete.
+    last = [folders.write(folder / name, text) for name, text in files.items()][-1]
+    return last if "report.html" in files else folder
+
+
 def draw(figure: Any, analysis: Analysis) -> None:
     """Two panels: the reward per round so far, and what was lost against the best fixed set."""
     runs, horizon = analysis.runs, analysis.problem.horizon
-    policies = by_policy(runs)
+    policies = analysis.by_policy
     # Names stand in two columns. Two of the names are no policies.
     rewards, losses = panels(figure, 2, n_names=(len(policies) + 3) // 2)
     at = runs[0].at
@@ -110,6 +146,32 @@ def html(
         arms=_arms_table(analysis),
         picture=inline(svg, "picture", _PICTURE) if svg else "",
     )
+
+
+def _bandit(found: Analysis, settings: dict[str, Any]) -> dict[str, Any]:
+    """The request that makes a bandit with these arms, for the service."""
+    problem, prior, chosen = found.problem, settings.get("prior"), to_use(found)
+    arms = list(problem.environment.names)
+    bandit: dict[str, Any] = {"name": Path(settings["table"]).stem, "arms": arms, "k": problem.k}
+    if chosen == "thompson":
+        return bandit if prior is None else {**bandit, "prior": prior}
+    kind = "linear" if problem.model is LinearBelief else "logistic"
+    bandit["belief"] = {"kind": kind, "shared": shared_of(problem.k)}
+    if problem.known.features is not None:
+        bandit["features"] = problem.known.features.tolist()
+    if chosen == "contexts":
+        assert problem.known.contexts is not None
+        bandit["belief"]["context"] = problem.known.contexts.shape[1]
+    return bandit
+
+
+def _contexts_add(found: Analysis) -> dict[str, Any]:
+    """What contexts add per round, and to which policy."""
+    difference = added(found, "contexts")
+    if difference is None:
+        return {}
+    less, reward = difference
+    return {"contexts_add": {"to": less, "reward": reward.numbers}}
 
 
 def summary(analysis: Analysis) -> Table:

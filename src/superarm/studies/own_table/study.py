@@ -17,7 +17,6 @@ from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
 from superarm.studies.own_table.analysis import Analysis, analyse
 from superarm.studies.own_table.features_file import read_contexts, read_features
-from superarm.studies.own_table.files import write
 from superarm.studies.own_table.learnable import estimate
 from superarm.studies.own_table.messages import (
     Step,
@@ -161,7 +160,7 @@ def run_table(
     example = {name: cells[0] for name, cells in table.contexts.items()}
     here = f"{folder.as_posix()}/"
     steps = next_steps(found, path.as_posix(), here, prior=prior, example=example, options=columns)
-    page = write(found, settings, folder, encoder, example, columns)
+    page = report.write(found, settings, folder, encoder, example, columns)
     notes = _notes(found, steps)
     if lacking := lacks("matplotlib", "jinja2"):
         install = f"pip install {' '.join(lacking)}"
@@ -210,7 +209,7 @@ def _cells(
 
 def _known(policies: Sequence[str]) -> list[str]:
     if unknown := [name for name in policies if name not in POLICIES]:
-        raise RequestError(f"--policy must be of {', '.join(POLICIES)}, got {unknown[0]!r}")
+        raise RequestError(f"--policy must be one of {', '.join(POLICIES)}, got {unknown[0]!r}")
     return list(dict.fromkeys(policies))
 
 

@@ -148,7 +148,9 @@ def _known(names: Sequence[str]) -> list[str]:
     if not names or "all" in names:
         return known
     if unknown := [name for name in names if name not in known]:
-        raise RequestError(f"experiments must be of {', '.join(known)} or all, got {unknown[0]!r}")
+        raise RequestError(
+            f"experiments must be among {', '.join(known)} or all, got {unknown[0]!r}"
+        )
     # Without repetitions, in the order of the request.
     return list(dict.fromkeys(names))
 
