@@ -96,8 +96,7 @@ class Engine:
         self.store, self.own, self.clock = store, dict(own or {}), clock
         self.metrics = Metrics() if metrics is None else metrics
         self.checkpoints = Checkpoints(store, self.metrics, checkpoint_every)
-        self._most_loaded, self._watch = most_loaded, ClockWatch()
-        self.health = Health(store)
+        self._most_loaded, self._watch, self.health = most_loaded, ClockWatch(), Health(store)
         self._closed, self.deadline_s = False, deadline_s
         # Each bandit at work has a thread, so that a slow bandit keeps no other one waiting.
         most = n_threads or (_MOST_THREADS if store.name == "sqlite" else _MOST_CONNECTIONS)
@@ -121,8 +120,8 @@ class Engine:
     async def do(self, id: str, operation: Operation, *, reads: bool = False) -> Any:
         """Run an operation on the bandit with an id.
 
-        Returns its answer, once everything that it saw is committed. ``reads`` is for operations
-        that change nothing. They do not wait for a slow decision: see `Besides`.
+        Returns its answer, once everything that it saw is committed. Operations that change nothing
+        (``reads``) do not wait for a slow one: see `Besides`.
         """
         if not reads:
             return only(await self.do_all([(id, operation)]))
@@ -165,7 +164,7 @@ class Engine:
             raise problem_of(error) from error
 
     async def slowly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """The result of a function that may run the operator's code. It may be given up."""
+        """The result of a function that takes long. It may be given up."""
         return await operations.slowly(self._pool, self.deadline_s, function, *args)
 
     def measure(self) -> None:

@@ -113,9 +113,9 @@ async def get_bandit(service: Service, id: str, query: queries.BanditQuery) -> A
     among = await _among(service, id, query.query)
     engine = service.engine
     means = await engine.do(id, views.means, reads=True)
-    shown = await engine.in_thread(views.best, means, query.top, among)
+    shown = await engine.slowly(views.best, means, query.top, among)
     look = await engine.do(id, partial(views.state, shown=shown), reads=True)
-    return await engine.in_thread(look)
+    return await engine.slowly(look)
 
 
 async def _among(service: Service, id: str, text: str) -> Any:
@@ -181,7 +181,7 @@ async def list_arms(service: Service, id: str, query: queries.ArmsQuery) -> Answ
     among = await _among(service, id, query.query)
     operation = partial(views.list_arms, limit=query.limit, after=query.after or 0, among=among)
     look = await service.engine.do(id, operation, reads=True)
-    return await service.engine.in_thread(look)
+    return await service.engine.slowly(look)
 
 
 @endpoint(
@@ -208,7 +208,7 @@ async def get_history(service: Service, id: str, query: queries.HistoryQuery) ->
 async def get_verdict(service: Service, id: str, query: queries.VerdictQuery) -> Answer:
     """Say whether the best arms are known. It may be asked at any time."""
     look = await service.engine.do(id, partial(views.verdict, **dict(query)), reads=True)
-    return await service.engine.in_thread(look)
+    return await service.engine.slowly(look)
 
 
 @endpoint("GET", "/v1/bandits/{id}/lift", answer=answers.LiftAnswer, problems=_OF_REBUILDING)
