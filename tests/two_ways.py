@@ -92,6 +92,12 @@ SHORT = {  # with at least one request on the short way
     "pipelined with another": [of_json(DECIDE, {}) + post("/healthz", method="GET")],
     "around another": [of_json(DECIDE, {}) + post("/healthz", method="GET") + of_json(DECIDE, {})],
     "before the last": [of_json(DECIDE, {}) + of_json(DECIDE, {}, "Connection: close") * 2],
+    # The end of a head looks like a whole request, whose head is remembered.
+    "within a header": [
+        of_json(DECIDE, {}) + b"GET /nowhere HTTP/1.1\r\nX: ",
+        of_json(DECIDE, {}),
+        of_json(DECIDE, {}),
+    ],
     "empty lines": [b"\r\n\r\n" + of_json(DECIDE, {}), b"\r\n", of_json(DECIDE, {})],
     "after an upgrade": [
         of_json(DECIDE, {}, "Connection: upgrade", "Upgrade: h2c"),
@@ -187,6 +193,16 @@ class Wire(asyncio.Transport):
         pass
 
 
+class Broken(Wire):
+    """A connection whose client has left, which the server notices when it writes; as in uvloop."""
+
+    def write(self, data):
+        if self.is_closed:
+            raise RuntimeError("the handler is closed")
+        super().write(data)
+        self.close()
+
+
 class Side:
     """One of the two servers."""
 
@@ -209,9 +225,9 @@ class Side:
         self.state.default_headers = [(b"date", b"today")]
         self.door = FrontDoor(limits, express=make_express(app, [PROXY]) if short else None)
 
-    def connect(self, address="127.0.0.1"):
+    def connect(self, address="127.0.0.1", wire=Wire):
         made = self.door(config=self.config, server_state=self.state, app_state={})
-        made.connection_made(Wire(address))
+        made.connection_made(wire(address))
         return made
 
     async def settle(self, connection):

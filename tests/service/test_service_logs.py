@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -45,3 +47,20 @@ def test_an_unread_pipe_stops_nothing(monkeypatch):
     lost = sum(one["n"] for one in said if one.get("event") == "log_lines_lost")
     assert lost > 0
     assert sum(one.get("event") == "request" for one in said) + lost == written
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_lines_of_libraries_are_json(own):
+    """Unless the operator wants them otherwise. Python itself would wait for an unread stream."""
+    program = """
+import logging
+from superarm.service import logs
+{}
+logs.configure()
+logs.configure()  # as in a process of a worker
+logging.getLogger("psycopg").warning("lost")
+logs.finish()
+""".format("logging.basicConfig()" if own else "")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    (line,) = done.stderr.splitlines()
+    assert line == "WARNING:psycopg:lost" if own else json.loads(line)["event"] == "lost"

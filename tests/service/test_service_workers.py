@@ -107,6 +107,22 @@ def test_requests_in_small_pieces_arrive(running, bandits):
         assert f'"id":"{id}"'.encode() in got
 
 
+def test_the_rest_of_a_head_is_no_request_for_another_worker(running, bandits):
+    one, other = (
+        f"GET /v1/bandits/{id}?top=0 HTTP/1.1\r\nHost: localhost\r\n\r\n" for id in bandits[:2]
+    )
+    # Both workers know both bandits after some requests, and hand on connections to them.
+    head = "GET /nowhere HTTP/1.1\r\nX: "
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as connection:
+        for sent in [one, other] * 3 + [one + head]:
+            connection.sendall(sent.encode())
+            got = b""
+            while b'"posterior"' not in got:
+                got += connection.recv(65536)
+        connection.sendall(other.encode())
+        assert connection.recv(65536).startswith(b"HTTP/1.1 404")
+
+
 def test_lists_and_names_cover_all_workers(http, bandits):
     pages, after = [], None
     while not pages or after:

@@ -14,6 +14,7 @@ import killing
 import superarm as sa
 from superarm.errors import SessionFileError
 from superarm.sessions import Expiry, files
+from superarm.sessions.decisions import Record
 from superarm.sessions.state import session_state
 
 FIXTURE = Path(__file__).parents[1] / "data" / "session-v1.superarm"
@@ -267,6 +268,17 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_session(tmp_path):
         tmp_path / "session", kills=40, n_arms=300, rng=np.random.default_rng(1)
     )
     assert where.total() == 40
+
+
+def test_a_snapshot_is_written_when_it_is_wanted(monkeypatch):
+    """Thousands of open decisions take longer to write down than a decision may wait."""
+    session = played()
+    written, state = [], Record.state
+    monkeypatch.setattr(Record, "state", lambda self: written.append(self) or state(self))
+    snapshot = session.snapshot()
+    assert not written
+    assert snapshot() == session.to_bytes()
+    assert len(written) == 24  # 12 decisions, twice
 
 
 def test_a_snapshot_is_of_its_moment():

@@ -95,16 +95,21 @@ _out: Lines | None = None
 
 
 def configure() -> None:
-    """Send the logs of the service and of uvicorn to the error stream."""
+    """Send the logs of the service, of uvicorn and of other libraries to the error stream."""
     global _out
     _out = Lines(sys.stderr.fileno())
     handler = logging.StreamHandler(_out)
     handler.setFormatter(JSONLines())
     for name, level in (("superarm.service", logging.INFO), ("uvicorn.error", logging.WARNING)):
         logger = logging.getLogger(name)
-        # Not to the root logger, whose handlers would write other formats.
+        # Not to the root logger, which may have handlers of the operator with other formats.
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
+    root = logging.getLogger()
+    # A forked process has the handler of its parent.
+    root.handlers = [one for one in root.handlers if not isinstance(one.formatter, JSONLines)]
+    if not root.handlers:  # Python would write lines of text, and wait for the reader of the stream
+        root.addHandler(handler)
 
 
 def request_line(

@@ -19,7 +19,7 @@ from superarm.sessions.decisions import Decision, Name, Record
 from superarm.sessions.ledger import Ledger
 from superarm.sessions.seeding import Seeding
 from superarm.sessions.session import Session
-from superarm.sessions.state import session_state
+from superarm.sessions.state import state_later
 from superarm.sessions.unlocked import UnlockedSession
 
 
@@ -48,8 +48,8 @@ def share(session: Session, key: str, seed: int) -> Callable[[], bytes]:
             rounds=0,
             n_decisions=0,
         )
-        state = session_state(other)
-    return lambda: files.encode(state)
+        state = state_later(other)
+    return lambda: files.encode(state())
 
 
 def take_over(session: Session, before: Session) -> None:

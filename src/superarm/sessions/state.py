@@ -24,9 +24,15 @@ _MUST_AGREE = ("belief", "oracle", "n_arms", "k")  # of a loaded policy with the
 
 
 def session_state(session: UnlockedSession) -> dict[str, Any]:
-    """Everything that later decisions depend on.
+    """Everything that later decisions depend on."""
+    return state_later(session)()
 
-    It shares nothing with the session, so another thread may write it while the session goes on.
+
+def state_later(session: UnlockedSession) -> Callable[[], dict[str, Any]]:
+    """A function that returns what `session_state` would return now.
+
+    It shares nothing with the session that changes, so another thread may call it, and write down
+    what it returns, while the session goes on.
     """
     arms, ledger, seeding = session.arms, session.ledger, session.seeding
     policy, oracle = session.policy, session.policy.oracle
@@ -46,7 +52,8 @@ def session_state(session: UnlockedSession) -> dict[str, Any]:
         "expiry": dict(vars(session.expiry)),
         "retired": arms.retired.tolist(),
     }
-    if arms.names != list(range(len(arms))):  # 0, 1, 2, ... need not be written
+    # 0, 1, 2, ... need not be written. Names are seldom numbers, and may be a million.
+    if arms.names[:1] != [0] or arms.names != list(range(len(arms))):
         state["names"] = list(arms.names)
     if arms.n_first != len(arms):
         state["n_first"] = arms.n_first
@@ -55,11 +62,20 @@ def session_state(session: UnlockedSession) -> dict[str, Any]:
     if session.trial is not None:
         state["holdout"] = session.trial.state()
     # Open decisions first: the order in the file is the order in the ledger when it is loaded.
-    records = [*ledger.open.values(), *ledger.closed.values()]
-    state["decisions"] = [record.state() for record in records]
-    state["belief"] = policy.belief.state()
-    state["oracle"] = oracle.state() if isinstance(oracle, Stateful) else None
-    return state
+    # Nothing else of a record changes. To write down thousands of them takes longer than to decide.
+    records = [
+        (record.decision, record.arms, record.outcomes.copy(), record.status)
+        for some in (ledger.open, ledger.closed)
+        for record in some.values()
+    ]
+    belief = policy.belief.state()
+    memory = oracle.state() if isinstance(oracle, Stateful) else None
+
+    def complete() -> dict[str, Any]:
+        decisions = [Record(*as_it_was).state() for as_it_was in records]
+        return {**state, "decisions": decisions, "belief": belief, "oracle": memory}
+
+    return complete
 
 
 def matching_policy(state: dict[str, Any], policy: Policy | Callable[[int], Policy]) -> Policy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +24,7 @@ from superarm.sets import Feasible
 from superarm.theory.evidence import best_k, n_pairs_of
 
 if TYPE_CHECKING:
+    from superarm.sessions.session import Session
     from superarm.sessions.unlocked import UnlockedSession
 
 _N_DRAWS = 2000  # of all means from their posterior, for the probability and the loss
@@ -86,8 +88,14 @@ class Verdict:
         return said
 
 
-def verdict_of(session: UnlockedSession, delta: float, *, dependent: bool, late: Late) -> Verdict:
-    """The verdict on the arms of a session that are not retired."""
+def verdict_of(
+    session: UnlockedSession, delta: float, *, dependent: bool, late: Late
+) -> Callable[[], Verdict]:
+    """A function with the verdict on the arms of a session that are not retired.
+
+    Most of the work is done when the function is called, which any thread may do. The verdict is
+    that on what the session knows now.
+    """
     delta, policy, arms = as_fraction(delta, "delta"), session.policy, session.arms
     if late not in ("any", "alike"):
         raise ValueError(f'late must be "any" or "alike", got {late!r}')
@@ -104,22 +112,36 @@ def verdict_of(session: UnlockedSession, delta: float, *, dependent: bool, late:
     n_pairs, n_added = None, len(arms) - arms.n_first
     if n_added or arms.any_retired:
         n_pairs = n_pairs_of(len(arms), n_added)
-    best, (inside, outside), error = best_k(
-        part * counts, part * sums, k, awaited=part * awaited, n_pairs=n_pairs
-    )
-    means = sums[best] / np.maximum(counts[best], 1)
-    ranked = best[np.argsort(-means, kind="stable")]
-    probability, loss = _by_posterior(belief, kept, best)
-    return Verdict(
-        arms=tuple(arms.names[kept[arm]] for arm in ranked.tolist()),
-        done=error <= delta,
-        delta=delta,
-        error=error,
-        closest=(arms.names[kept[inside]], arms.names[kept[outside]]),
-        probability=probability,
-        loss=loss,
-        n_awaited=int(awaited.sum()),
-    )
+    posterior = belief.posterior(kept) if isinstance(belief, HasPosterior) else None
+    names = arms.names
+
+    def judge() -> Verdict:
+        best, (inside, outside), error = best_k(
+            part * counts, part * sums, k, awaited=part * awaited, n_pairs=n_pairs
+        )
+        means = sums[best] / np.maximum(counts[best], 1)
+        ranked = best[np.argsort(-means, kind="stable")]
+        probability, loss = _by_posterior(posterior, best)
+        return Verdict(
+            arms=tuple(names[kept[arm]] for arm in ranked.tolist()),
+            done=error <= delta,
+            delta=delta,
+            error=error,
+            closest=(names[kept[inside]], names[kept[outside]]),
+            probability=probability,
+            loss=loss,
+            n_awaited=int(awaited.sum()),
+        )
+
+    return judge
+
+
+def verdict_later(
+    session: Session, delta: float = 0.05, *, dependent: bool = False, late: Late = "any"
+) -> Callable[[], Verdict]:
+    """A function with what `Session.verdict` says now, which any thread may call later."""
+    with session._lock:
+        return verdict_of(session._unlocked, delta, dependent=dependent, late=late)
 
 
 def _check_is_proved(policy: Policy) -> None:
@@ -193,11 +215,9 @@ def _awaited(session: UnlockedSession) -> FloatArray:
     return np.bincount(arms, minlength=len(session.arms)).astype(np.float64)
 
 
-def _by_posterior(
-    belief: Any, kept: IndexArray, arms: IndexArray
-) -> tuple[float | None, float | None]:
+def _by_posterior(posterior: Any, arms: IndexArray) -> tuple[float | None, float | None]:
     """The probability that a set is best, and the expected loss, from draws of the posterior."""
-    law = _law(belief.posterior(kept)) if isinstance(belief, HasPosterior) else None
+    law = _law(posterior)
     if law is None:
         return None, None
     reach = _reach(law)

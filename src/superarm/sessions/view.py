@@ -229,7 +229,7 @@ class SessionView:
         ('tea',)
         """
         with self._lock:
-            return verdict_of(self._unlocked, delta, dependent=dependent, late=late)
+            return verdict_of(self._unlocked, delta, dependent=dependent, late=late)()
 
     @property
     def holdout(self) -> Holdout | None:
@@ -280,5 +280,5 @@ class SessionView:
         otherwise.
         """
         with self._lock:
-            now = state.session_state(self._unlocked)
-        return lambda: files.encode(now, dumps)
+            now = state.state_later(self._unlocked)
+        return lambda: files.encode(now(), dumps)

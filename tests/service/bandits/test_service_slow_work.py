@@ -1,6 +1,8 @@
 """Slow work: deadlines, clients that leave, and bandits that wait for nobody else."""
 
 import asyncio
+import json
+import math
 import threading
 
 import httpx
@@ -9,8 +11,11 @@ import pytest
 import superarm as sa
 from forked_server import ForkedServer
 from serving import client_of, create, decide, events_of
+from superarm.beliefs.learned_prior import LearnedPosterior
 from superarm.core.stopping import stopping
+from superarm.service.bandits import views
 from superarm.service.http import app
+from superarm.sessions import verdict
 
 LONG = {"propensities": 10_000}  # with the reward below, more than a minute
 
@@ -40,6 +45,11 @@ def slow():
 
 def kinds(client, bandit):
     return [event["kind"] for event in events_of(client, bandit)]
+
+
+def lines(answer):
+    """The lines of an answer, each of which is JSON. The order of members is no matter."""
+    return [json.loads(line) for line in answer.text.splitlines()]
 
 
 async def current_loop():
@@ -127,6 +137,71 @@ def test_slow_bandits_keep_no_other_one_waiting(tmp_path, slow):
         assert first.status_code == 201
         assert waited
         assert {answer.status_code for answer in later} == {201}
+
+
+def test_reads_do_not_wait_for_slow_decisions(tmp_path, slow):
+    """They see what was acknowledged, before and while the bandit is at work."""
+    slow.pause.set()
+    spec = {"arms": ["ant", "bee", "cat", "dog"], "k": 2, "reward": "slow", "oracle": "singletons"}
+    with client_of(tmp_path / "s.db", own={"slow": slow}, checkpoint_every=2) as client:
+        bandit = create(client, **spec)
+        made = [decide(client, bandit) for _ in range(5)]
+        outcomes = dict.fromkeys(made[1]["arms"], 1.0)
+        client.post(f"/v1/decisions/{made[1]['id']}/outcomes", json={"outcomes": outcomes})
+        path = f"/v1/bandits/{bandit}"
+        paths = [path, f"{path}/arms", f"{path}/decisions", f"{path}/history", f"{path}/log"]
+        paths += [f"/v1/decisions/{made[n]['id']}" for n in (0, 1, 4)]
+        before = [lines(client.get(one)) for one in paths]
+
+        async def look():
+            slow.begun.clear()
+            opened = threading.Event()
+            slow.pause.wait = lambda seconds: opened.wait(120)
+            asking = asyncio.ensure_future(client.async_request("POST", f"{path}/decisions"))
+            try:
+                await asyncio.to_thread(slow.begun.wait, 120)
+                async with asyncio.timeout(60.0):
+                    found = [lines(await client.async_request("GET", one)) for one in paths]
+                    why = f"/v1/decisions/{made[0]['id']}/explanation"
+                    others = [
+                        await client.async_request("GET", why),
+                        await client.async_request("POST", f"{path}/snapshots"),
+                    ]
+                return found, [one.status_code for one in others], asking.done()
+            finally:
+                opened.set()
+                assert (await asking).status_code == 201
+
+        assert client.run(look()) == (before, [200, 200], False)
+        # Arms that came meanwhile, and the decision that the reads did not wait for.
+        client.post(f"{path}/arms", json={"arms": ["eel"]})
+        now = [lines(client.get(one)) for one in paths]
+        assert client.run(look()) == (now, [200, 200], False)
+        assert kinds(client, bandit).count("decided") == 7
+        assert client.delete(path, params={"name": "canteen"}).status_code == 204
+        assert client.get(path).status_code == 410
+
+
+def test_reads_of_many_arms_take_their_time_elsewhere(tmp_path, monkeypatch):
+    """Beside the turns of the bandit: decisions need not wait for intervals of many arms."""
+    found = []
+
+    def noted(function):
+        def note(*args, **options):
+            found.append(client.app.state.service.engine._actors[bandit].began)
+            return function(*args, **options)
+
+        return note
+
+    monkeypatch.setattr(LearnedPosterior, "interval", noted(LearnedPosterior.interval))
+    monkeypatch.setattr(verdict, "best_k", noted(verdict.best_k))
+    monkeypatch.setattr(views, "_largest", noted(views._largest))
+    with client_of(tmp_path / "s.db") as client:
+        bandit = create(client, arms=30, k=2)
+        client.get(f"/v1/bandits/{bandit}", params={"top": 5})
+        client.get(f"/v1/bandits/{bandit}/arms")
+        client.get(f"/v1/bandits/{bandit}/verdict")
+    assert found == [math.inf] * 4  # in no turn
 
 
 def test_a_server_stops_while_it_draws_samples(tmp_path):

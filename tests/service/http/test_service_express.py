@@ -31,6 +31,7 @@ from two_ways import (
     SHORT,
     SMUGGLED,
     TELL,
+    Broken,
     Movable,
     Side,
     of_json,
@@ -505,6 +506,37 @@ def test_empty_lines_do_not_hold_a_connection(tmp_path, lines, short):
     found = on_both(tmp_path, lines, client)
     assert [said for said, _ in found] == [True, True]
     assert short
+
+
+def test_a_client_that_leaves_ends_all_of_its_requests(tmp_path, lines, short):
+    """Also the first of several, which would follow the log for ever."""
+    follow = post(f"/v1/bandits/{BANDIT}/log?follow=true", method="GET", length=False)
+
+    async def client(side):
+        connection = side.connect()
+        connection.data_received(of_json(DECIDE, {}) + follow + post("/healthz", method="GET"))
+        while b"created" not in b"".join(connection.transport.written):
+            await asyncio.sleep(0.001)
+        connection.transport.close()
+        connection.connection_lost(None)
+        async with asyncio.timeout(10.0):
+            while side.state.tasks:
+                await asyncio.sleep(0.001)
+
+    on_both(tmp_path, lines, client)
+    assert short
+
+
+@pytest.mark.parametrize("sent", [of_json(DECIDE, {}), post("/healthz", method="GET")])
+def test_a_client_that_leaves_before_its_answers_is_no_error(tmp_path, lines, caplog, sent):
+    async def client(side):
+        connection = side.connect(wire=Broken)
+        connection.data_received(sent * 3)
+        await side.settle(connection)
+        connection.connection_lost(None)
+
+    on_both(tmp_path, lines, client)
+    assert [one for one in caplog.records if one.levelname == "ERROR"] == []
 
 
 def test_a_request_is_not_begun_again_by_one_that_has_no_cycle(tmp_path, lines, short):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -131,12 +132,16 @@ class Waiting(NamedTuple):
 
 
 class Actor:
-    """A bandit with a queue of operations. At most one thread works for it at a time."""
+    """A bandit with a queue of operations. At most one thread works for it at a time.
+
+    ``began`` is when its turn began, by `time.monotonic`; infinite if it has none.
+    """
 
     def __init__(self, bandit: Bandit) -> None:
         self.bandit = bandit
         self.live: Live | None = None
         self.is_deleted = False
+        self.began = math.inf
         self._queue: deque[Waiting] = deque()
         self._lock = threading.Lock()
         self._busy = False

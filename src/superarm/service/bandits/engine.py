@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -35,6 +36,7 @@ from superarm.service.bandits.actor import (
     resolve,
     within,
 )
+from superarm.service.bandits.beside import Besides
 from superarm.service.bandits.checkpoints import Checkpoints
 from superarm.service.bandits.failures import no_bandit, problem_of
 from superarm.service.bandits.health import ClockWatch, Health
@@ -46,8 +48,7 @@ from superarm.service.metrics import Metrics
 
 _log = logging.getLogger("superarm.service")
 _N_READERS = 4
-_MOST_THREADS = 4096
-_MOST_CONNECTIONS = 64
+_MOST_THREADS, _MOST_CONNECTIONS = 4096, 64
 
 
 class Engine:
@@ -95,8 +96,7 @@ class Engine:
         self.store, self.own, self.clock = store, dict(own or {}), clock
         self.metrics = Metrics() if metrics is None else metrics
         self.checkpoints = Checkpoints(store, self.metrics, checkpoint_every)
-        self._most_loaded, self._watch = most_loaded, ClockWatch()
-        self.health = Health(store)
+        self._most_loaded, self._watch, self.health = most_loaded, ClockWatch(), Health(store)
         self._closed, self.deadline_s = False, deadline_s
         # Each bandit at work has a thread, so that a slow bandit keeps no other one waiting.
         most = n_threads or (_MOST_THREADS if store.name == "sqlite" else _MOST_CONNECTIONS)
@@ -107,6 +107,7 @@ class Engine:
         self._handover = HandOver(self._pool, self._work, self.find)
         self._actors, self.start = self._handover.actors, self._handover.start
         self._loaded: OrderedDict[str, Actor] = OrderedDict()
+        self._beside = Besides(store, self.own, self._actors, self.slowly)
 
     async def create(self, spec: Spec) -> Bandit:
         """Make a bandit. Raises NameTakenError if another bandit has the name."""
@@ -119,17 +120,22 @@ class Engine:
     async def do(self, id: str, operation: Operation, *, reads: bool = False) -> Any:
         """Run an operation on the bandit with an id.
 
-        Returns its answer, once everything that it saw is committed. ``reads`` is for operations
-        that change nothing.
+        Returns its answer, once everything that it saw is committed. Operations that change nothing
+        (``reads``) do not wait for a slow one: see `Besides`.
         """
-        return only(await self.do_all([(id, operation)], reads=reads))
+        if not reads:
+            return only(await self.do_all([(id, operation)]))
+        reply = Awaited(1)
+        self.start([(id, operation)], reply, reads=True)
+        with within(self.deadline_s, reply):
+            return await self._beside.answer(reply, id, operation)
 
-    async def do_all(self, wanted: Sequence[Wanted], *, reads: bool = False) -> list[Any]:
+    async def do_all(self, wanted: Sequence[Wanted]) -> list[Any]:
         """Run operations, each on the bandit with its id. Answers may be problems."""
         if not wanted:
             return []
         reply = Awaited(len(wanted))
-        self.start(wanted, reply, reads=reads)
+        self.start(wanted, reply)
         with within(self.deadline_s, reply):
             return await reply.future
 
@@ -139,6 +145,7 @@ class Engine:
         self.start([(id, lambda *_: None)], reply, deletes=True)
         number = only(await reply.future)
         self._actors.pop(id, None), self._loaded.pop(id, None)
+        self._beside.drop(id)
         self._pool.submit(retention.purge, self.store, [number])
 
     async def find(self, id: str) -> Bandit:
@@ -157,18 +164,8 @@ class Engine:
             raise problem_of(error) from error
 
     async def slowly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """The result of a function that may run the operator's code. It may be given up."""
-        loop = asyncio.get_running_loop()
-        reply = Awaited(1)
-        waiting = Waiting(lambda *_: None, reply)
-
-        def work() -> None:
-            answer = operations.result_of(waiting, function, *args)
-            loop.call_soon_threadsafe(resolve, [waiting], [answer])
-
-        self._pool.submit(work)
-        with within(self.deadline_s, reply):
-            return only(await reply.future)
+        """The result of a function that takes long. It may be given up."""
+        return await operations.slowly(self._pool, self.deadline_s, function, *args)
 
     def measure(self) -> None:
         """Update the gauges of the metrics."""
@@ -225,6 +222,7 @@ class Engine:
 
         Returns their answers, which may be exceptions.
         """
+        actor.began = time.monotonic()
         try:
             if actor.is_deleted:
                 return [problem_of(DeletedError())] * len(batch)
@@ -249,6 +247,8 @@ class Engine:
             self.metrics.failures.inc()
             self._failed(actor, error)
             return [problem_of(error)] * len(batch)
+        finally:
+            actor.began = math.inf
 
     def _commit(self, live: Live, turn: Turn) -> None:
         # Empty before the commit: after a failure the bandit is dropped with its events.
@@ -291,6 +291,7 @@ class Engine:
         for id in list(islice(self._loaded, max(0, too_many))):
             # A bandit at work is skipped. It is asked again after its next turn.
             if self._loaded[id].claim():
+                self._beside.drop(id)
                 self._pool.submit(self._drop, self._loaded.pop(id), asyncio.get_running_loop())
 
     def _drop(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor
 from typing import Any
 
 from superarm.core.stopping import stopping
-from superarm.service.bandits.actor import Waiting
+from superarm.service.bandits.actor import Awaited, Waiting, only, resolve, within
 from superarm.service.bandits.changes import Ask, decide_each
 from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
@@ -124,6 +126,21 @@ def log_failure(bandit: Bandit, error: BaseException) -> None:
     trace = None if isinstance(error, _KNOWN) else error
     fields = {"bandit": bandit.id, "why": str(error)}
     _log.error("turn_failed", exc_info=trace, extra={"fields": fields})
+
+
+async def slowly(pool: Executor, seconds: float, function: Callable[..., Any], *args: Any) -> Any:
+    """The result of a function in a thread. It is given up after some seconds; 0 for never."""
+    loop = asyncio.get_running_loop()
+    reply = Awaited(1)
+    waiting = Waiting(lambda *_: None, reply)
+
+    def work() -> None:
+        answer = result_of(waiting, function, *args)
+        loop.call_soon_threadsafe(resolve, [waiting], [answer])
+
+    pool.submit(work)
+    with within(seconds, reply):
+        return only(await reply.future)
 
 
 def result_of(waiting: Waiting, function: Callable[..., Any], *args: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -18,10 +18,11 @@ from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.store import Store, Turn
 from superarm.service.problems import Problem, shown_error
-from superarm.sessions.verdict import Late
+from superarm.sessions.verdict import Late, verdict_later
 
 _LEVEL = 0.95  # of the interval of each arm
 _MOST_EXACT = 2**53
+_OF_BETAS = (BetaPosterior, LearnedPosterior)
 _INTERNAL = ("mark", "again")  # members of an event that only the service needs
 
 
@@ -49,33 +50,56 @@ def with_query(names: tuple[Any, ...], query: str) -> Any:
     return np.array([i for i, name in enumerate(names) if wanted in name.casefold()], np.intp)
 
 
-def state(live: Live, turn: Turn, top: int, among: Any = None) -> Answer:
-    """A bandit with its spec and its ``top`` arms, of all or ``among`` some numbers; O(n_arms)."""
+def means(live: Live, turn: Turn) -> Any:
+    """The means of all arms, as an operation; O(n_arms)."""
+    return np.array(_means(_shown_belief(live)), np.float64)
+
+
+def best(means: Any, top: int, among: Any = None) -> Any:
+    """The ``top`` arms, of all or ``among`` some numbers, by descending mean."""
+    some = np.arange(len(means)) if among is None else among
+    return _largest(_known(means), some, top)
+
+
+def state(live: Live, turn: Turn, shown: Any) -> Callable[[], Answer]:
+    """A bandit with its spec and the arms with the numbers ``shown``, as an operation.
+
+    It returns a function for another thread, so that decisions need not wait for it.
+    """
     session = live.session
-    names = session.names
     # Numbers: names and features are many, and the log has them.
-    sizes: dict[str, Any] = {"arms": len(names)}
+    sizes: dict[str, Any] = {"arms": session.policy.reward.n_arms}
     if "features" in live.spec:
         sizes["features"] = len(live.spec["features"][0])
     if "warm_start" in live.spec:
         known = live.spec["warm_start"]
         sizes["warm_start"] = {"strength": known["strength"], "rounds": len(known["arms"])}
-    return {
+    about = {
         **summary(live.bandit, live.counts),
         "spec": _readable({**live.spec, **sizes}),
         "retired": [str(name) for name in session.retired],
         "events": live.seq,
         "merged": live.merged,
-        "posterior": _posterior(live, names, top, among),
     }
+    rows = _rows(live, shown)
+    return lambda: {**about, "posterior": rows()}
 
 
-def verdict(live: Live, turn: Turn, delta: float, dependent: bool, late: Late) -> Answer:
-    """Whether the best arms are known, as an operation; O(k · n_arms)."""
+def verdict(
+    live: Live, turn: Turn, delta: float, dependent: bool, late: Late
+) -> Callable[[], Answer]:
+    """Whether the best arms are known, as an operation; O(k · n_arms).
+
+    It returns a function for another thread, which does most of the work.
+    """
     try:
-        found = live.session.verdict(delta, dependent=dependent, late=late)
+        judge = verdict_later(live.session, delta, dependent=dependent, late=late)
     except (TypeError, ValueError) as error:
         raise Problem(422, f"no verdict can be given: {shown_error(error)}") from error
+    return lambda: _shown(judge())
+
+
+def _shown(found: Any) -> Answer:
     return {**asdict(found), "text": str(found)}
 
 
@@ -83,49 +107,53 @@ def lift(live: Live, turn: Turn, delta: float) -> Answer:
     """What the policy gains over the hold-out, as an operation."""
     if live.session.holdout is None:
         raise Problem(422, "a lift needs a hold-out, got none", fix="create it with holdout")
-    found = live.session.lift(delta)
-    return {**asdict(found), "text": str(found)}
+    return _shown(live.session.lift(delta))
 
 
-def list_arms(live: Live, turn: Turn, limit: int, after: int, among: Any = None) -> Answer:
-    """Arms in the order in which they came, from place ``after`` on, as an operation; O(n_arms).
+def list_arms(
+    live: Live, turn: Turn, limit: int, after: int, among: Any = None
+) -> Callable[[], Answer]:
+    """Arms in the order in which they came, from place ``after`` on, as an operation.
 
-    All arms, or those ``among`` some numbers in ascending order.
+    All arms, or those ``among`` some numbers in ascending order. It returns a function for another
+    thread.
     """
-    names, belief = live.session.names, _shown_belief(live)
-    found = np.arange(len(names)) if among is None else among
+    found = np.arange(after, live.session.policy.reward.n_arms) if among is None else among
     found = found[np.searchsorted(found, after) :]
-    rows = _rows(live, names, belief, _known_means(belief), found[:limit])
-    return {"arms": rows, "next": str(found[limit]) if len(found) > limit else None}
+    rows = _rows(live, found[:limit])
+    after_these = str(found[limit]) if len(found) > limit else None
+    return lambda: {"arms": rows(), "next": after_these}
 
 
-def _posterior(live: Live, names: tuple[Any, ...], top: int, among: Any) -> list[Answer]:
-    belief = _shown_belief(live)
-    means = _known_means(belief)
-    some = np.arange(len(names)) if among is None else among
-    return _rows(live, names, belief, means, _largest(means, some, top))
-
-
-def _rows(live: Live, names: tuple[Any, ...], belief: Any, means: Any, shown: Any) -> list[Answer]:
-    """What is known of the arms with the numbers ``shown``."""
-    session = live.session
+def _rows(live: Live, shown: Any) -> Callable[[], list[Answer]]:
+    """A function with what is known now of the arms with the numbers ``shown``."""
+    session, belief = live.session, _shown_belief(live)
     posterior: Any = belief.posterior(shown) if isinstance(belief, HasPosterior) else None
-    lows: list[Any] = [None] * len(shown)
+    every = session.names  # a copy
+    names = [every[arm] for arm in shown.tolist()]
+    retired = [session.is_retired(name) for name in names]
+    # The same numbers, without those of all other arms.
+    is_quick = isinstance(posterior, _OF_BETAS)
+    means = None if is_quick else np.asarray(_means(belief), np.float64)[shown]
+    return lambda: _rows_of(names, posterior, posterior.mean() if is_quick else means, retired)
+
+
+def _rows_of(names: list[Any], posterior: Any, means: Any, retired: list[bool]) -> list[Answer]:
+    lows: list[Any] = [None] * len(names)
     highs = lows
     if posterior is not None:
         lows, highs = (ends.tolist() for ends in posterior.interval(_LEVEL))
     rows = []
-    for place, arm in enumerate(shown.tolist()):
-        mean = float(means[arm])
+    for place, mean in enumerate(_known(means).tolist()):
         row = {
-            "arm": names[arm],
+            "arm": names[place],
             "mean": None if mean < 0 else mean,
             "low": lows[place],
             "high": highs[place],
         }
-        if isinstance(posterior, BetaPosterior | LearnedPosterior):
+        if isinstance(posterior, _OF_BETAS):
             row |= {"a": float(posterior.a[place]), "b": float(posterior.b[place])}
-        rows.append({**row, "retired": session.is_retired(names[arm])})
+        rows.append({**row, "retired": retired[place]})
     return rows
 
 
@@ -136,9 +164,9 @@ def _shown_belief(live: Live) -> Any:
     return belief if average is None else belief.at(average)
 
 
-def _known_means(belief: Any) -> Any:
+def _known(means: Any) -> Any:
     # An arm without outcomes may have no mean. It comes last.
-    return np.nan_to_num(np.asarray(_means(belief), np.float64), nan=-1.0)
+    return np.nan_to_num(means, nan=-1.0)
 
 
 def _means(belief: Any) -> Any:

@@ -111,7 +111,11 @@ def _with_text(store: Store, text: str, limit: int, after: int) -> list[Bandit]:
 async def get_bandit(service: Service, id: str, query: queries.BanditQuery) -> Answer:
     """Look up a bandit, and its best arms among those with ``query`` in their names."""
     among = await _among(service, id, query.query)
-    return await service.engine.do(id, partial(views.state, top=query.top, among=among), reads=True)
+    engine = service.engine
+    means = await engine.do(id, views.means, reads=True)
+    shown = await engine.slowly(views.best, means, query.top, among)
+    look = await engine.do(id, partial(views.state, shown=shown), reads=True)
+    return await engine.slowly(look)
 
 
 async def _among(service: Service, id: str, text: str) -> Any:
@@ -176,7 +180,8 @@ async def list_arms(service: Service, id: str, query: queries.ArmsQuery) -> Answ
     """List arms in the order in which they came, with what is known of each."""
     among = await _among(service, id, query.query)
     operation = partial(views.list_arms, limit=query.limit, after=query.after or 0, among=among)
-    return await service.engine.do(id, operation, reads=True)
+    look = await service.engine.do(id, operation, reads=True)
+    return await service.engine.slowly(look)
 
 
 @endpoint(
@@ -202,7 +207,8 @@ async def get_history(service: Service, id: str, query: queries.HistoryQuery) ->
 @endpoint("GET", "/v1/bandits/{id}/verdict", answer=answers.VerdictAnswer, problems=_OF_REBUILDING)
 async def get_verdict(service: Service, id: str, query: queries.VerdictQuery) -> Answer:
     """Say whether the best arms are known. It may be asked at any time."""
-    return await service.engine.do(id, partial(views.verdict, **dict(query)), reads=True)
+    look = await service.engine.do(id, partial(views.verdict, **dict(query)), reads=True)
+    return await service.engine.slowly(look)
 
 
 @endpoint("GET", "/v1/bandits/{id}/lift", answer=answers.LiftAnswer, problems=_OF_REBUILDING)

@@ -7,9 +7,10 @@ them without end, must be stopped before that.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -45,6 +46,7 @@ class Connection(HttpToolsProtocol):
         self.before = b""  # what another worker has read from the connection
         self.is_limited = True  # not so connections of other workers, which have no address
         self._head: int | None = 0  # bytes of an incomplete head; None while a body arrives
+        self._at_work: deque[Any] = deque()  # requests whose answers are not complete, and others
         self._arrival = Alarm(self.loop)
         self._late_head = partial(self._late, self._limits.head_s, "the headers")
         self._late_body = partial(self._late, self._limits.body_s, "the body")
@@ -72,6 +74,10 @@ class Connection(HttpToolsProtocol):
         self.gone = True
         self._door.leave(self._address)
         self._arrival.close()
+        # Uvicorn tells the last of several requests only.
+        for cycle in self._at_work:
+            cycle.disconnected = True
+            cycle.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -112,6 +118,9 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Expect the headers of a request in time."""
         super().on_message_begin()
+        # Its first bytes may have come with the request before it. What comes next is then the rest
+        # of a head, even if it looks like a whole request.
+        self._head = self._head or 1
         self._arrival.set(self._limits.head_s, self._late_head)
 
     def on_headers_complete(self) -> None:
@@ -119,6 +128,11 @@ class Connection(HttpToolsProtocol):
         self._expect_body()
         self.scope[GONE] = lambda: self.gone  # type: ignore[literal-required]
         super().on_headers_complete()
+        while self._at_work and self._at_work[0].response_complete:
+            self._at_work.popleft()
+        if self.cycle is not None:  # uvicorn makes none for some requests
+            self.cycle.transport = cast(asyncio.Transport, _Writer(self.transport))
+            self._at_work.append(self.cycle)
 
     def _expect_body(self) -> None:
         self._head = None
@@ -174,6 +188,23 @@ class Connection(HttpToolsProtocol):
             lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
             self.transport.write(STATUS_LINE[problem.status] + f"{lines}\r\n".encode() + content)
         self.transport.close()
+
+
+class _Writer:
+    """A transport for one answer, which nobody may want any more.
+
+    The transports of uvloop fail if they are closed, and writing to a client that has left closes
+    them. A client that sends several requests at once is not read from, so nobody notices before.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.close, self.is_closing = transport.close, transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        """Write, if the connection is open."""
+        if not self.is_closing():
+            self._transport.write(data)
 
 
 class Alarm:
