@@ -15,6 +15,11 @@ Structure = Literal["shared", "bilinear", "disjoint"]
 _MOST_WIDTHS = 1e3
 # Contexts beyond this are centred at the first one: sums of squares about 0 would lose its digits.
 _FAR = 1e3
+# Contexts are cut at so many widths until the next scaling: squares of more would make the sums
+# singular. The first context has no scaling yet, and is divided by its size if that is larger.
+_MOST_CONTEXT_WIDTHS = 1e5
+# Larger numbers are refused, since sums of their squares could overflow.
+_MOST = 1e100
 
 
 class Design:
@@ -102,6 +107,7 @@ class Design:
                 "as in LinearBelief(features, context=3)"
             )
         given = as_context(context, self.n_arms)
+        _refuse_huge(given, "context")
         if given.shape[-1] != self.n_context:
             raise ValueError(
                 f"context must have {self.n_context} numbers, got {given.shape[-1]}; "
@@ -109,12 +115,16 @@ class Design:
             )
         return given
 
+    def scaled(self, context: FloatArray) -> FloatArray:
+        """A context, or rows of contexts, on the scale of the others."""
+        return np.clip(self.contexts(context), -_MOST_CONTEXT_WIDTHS, _MOST_CONTEXT_WIDTHS)
+
     def rows(self, context: FloatArray | None, arms: IndexArray | slice) -> FloatArray:
         """The rows of some arms in a round."""
         features = self.features[arms]
         if context is None:
             return features
-        scaled = self.contexts(context if context.ndim == 1 else context[arms])
+        scaled = self.scaled(context if context.ndim == 1 else context[arms])
         known = np.broadcast_to(scaled, (len(features), self.n_context))
         if self.structure == "shared":
             return np.hstack([features, known])
@@ -130,7 +140,7 @@ class Design:
         """
         if context is None:
             return None
-        scaled, n_features = self.contexts(context), self.features.shape[1]
+        scaled, n_features = self.scaled(context), self.features.shape[1]
         if self.structure == "bilinear":
             products = np.zeros((n_features, n_features, 1 + self.n_context))
             products[np.arange(n_features), np.arange(n_features)] = np.append(1.0, scaled)
@@ -145,9 +155,12 @@ class Design:
             return
         rows = context[None] if context.ndim == 1 else context[arms]
         if not self.moments.n_rows:
-            first = np.where(np.abs(rows).max(axis=0) > _FAR, rows[0], 0.0)
-            self.contexts = Scaling(first, np.ones(self.n_context))
-        self.moments.add(rows)
+            size = np.abs(rows).max(axis=0)
+            first = np.where(size > _FAR, rows[0], 0.0)
+            self.contexts = Scaling(first, np.where(size > _MOST_CONTEXT_WIDTHS, size, 1.0))
+        # Cut as in `scaled`, so that one wrong number does not decide the scale of all others.
+        reach = _MOST_CONTEXT_WIDTHS * self.contexts.width
+        self.moments.add(np.clip(rows, self.contexts.center - reach, self.contexts.center + reach))
 
     def rescale(self) -> FloatArray | None:
         """Bring the scaling of contexts up to date; the matrix that turns old rows into new."""
@@ -177,6 +190,7 @@ class Design:
             if not n_columns:
                 raise TypeError("this belief has no features, got some for new arms")
             given = as_finite(features, "features", ndim=2)
+            _refuse_huge(given, "features")
             if given.shape != (n, n_columns):
                 raise ValueError(
                     f"features of {n} new arms must have shape {(n, n_columns)}, got {given.shape}"
@@ -213,7 +227,15 @@ class Design:
 def _as_features(features: ArrayLike) -> FloatArray:
     if np.ndim(features) == 0:
         return np.zeros((as_count(features, "the number of arms", least=1), 0))
-    return as_finite(features, "features", ndim=2)
+    found = as_finite(features, "features", ndim=2)
+    _refuse_huge(found, "features")
+    return found
+
+
+def _refuse_huge(values: FloatArray, name: str) -> None:
+    if np.abs(values).max(initial=0.0) > _MOST:
+        worst = values.ravel()[np.abs(values).argmax()]
+        raise ValueError(f"{name} must be from -1e100 to 1e100, got {worst:g}; use a larger unit")
 
 
 def _as_structure(structure: Structure | None, n_context: int, n_features: int) -> Structure | None:

@@ -57,7 +57,7 @@ class Rows:
         phi = self.design.rows(context, arms)
         psi = np.ones((len(phi), self.n_own))
         if self.n_own > 1 and context is not None:
-            psi[:, 1:] = self.design.contexts(context if context.ndim == 1 else context[arms])
+            psi[:, 1:] = self.design.scaled(context if context.ndim == 1 else context[arms])
         return phi, psi
 
     def rescale(self) -> tuple[FloatArray, FloatArray] | None:
