@@ -253,3 +253,16 @@ def test_columns_of_the_same_name_are_refused():
     pandas = pytest.importorskip("pandas")
     with pytest.raises(ValueError, match="distinct names"):
         Encoder.fit(pandas.DataFrame([[1, 2], [3, 4]], columns=["price", "price"]))
+
+
+def test_numbers_in_a_large_unit_keep_their_feature():
+    plain = np.random.default_rng(0).normal(size=20)
+    tiny = Encoder.fit({"metres": (1e-13 * plain).tolist()})
+    assert tiny.names == ("metres",)
+    same = Encoder.fit({"metres": plain.tolist()}).transform({"metres": plain.tolist()})
+    assert np.allclose(tiny.transform({"metres": (1e-13 * plain).tolist()}), same)
+
+
+def test_numbers_whose_squares_overflow_are_refused():
+    with pytest.raises(ValueError, match="a number up to 1e100, got 1e\\+200 in row 1"):
+        Encoder.fit({"price": [1.0, 1e200]})

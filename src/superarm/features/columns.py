@@ -19,6 +19,7 @@ from superarm.features.tables import is_missing
 # A number further from the mean than so many standard deviations is cut: one slip of a keyboard
 # must not dominate a score.
 _MOST_STDS = 5.0
+_MOST = 1e100  # larger numbers are refused, since sums of their squares could overflow
 _TWO_PI = 2 * math.pi
 _DAYS_PER_YEAR = 365.25
 
@@ -39,8 +40,8 @@ class NumberColumn:
         numbers = _numbers(name, values)
         seen = numbers[~np.isnan(numbers)]
         mean, std = (float(seen.mean()), float(seen.std())) if len(seen) else (0.0, 0.0)
-        # Equal numbers may have a tiny standard deviation by rounding.
-        is_constant = std <= 1e-12 * max(1.0, abs(mean))
+        # Equal numbers may have a standard deviation by rounding, which is tiny beside the mean.
+        is_constant = std <= 1e-12 * abs(mean)
         return cls(name, mean, 0.0 if is_constant else std, len(seen) < len(numbers))
 
     @property
@@ -242,8 +243,9 @@ def _numbers(name: str, values: list[Any]) -> FloatArray:
                 numbers[row] = float(value)
             except (TypeError, ValueError, OverflowError):
                 raise _wrong(name, "a number", value, row) from None
-            if not math.isfinite(numbers[row]):
-                raise _wrong(name, "a finite number", value, row)
+            if not abs(numbers[row]) <= _MOST:
+                kind = "number up to 1e100" if math.isfinite(numbers[row]) else "finite number"
+                raise _wrong(name, f"a {kind}", value, row)
     return numbers
 
 
