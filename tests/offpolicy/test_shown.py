@@ -168,3 +168,38 @@ def test_places_are_taught_to_beliefs_that_learn_them():
     assert without[0] == without[1]
     # A failure in a place that is seldom looked at says less.
     assert with_places[0] > with_places[1] == without[1]
+
+
+@pytest.mark.parametrize(
+    ("items", "names"),
+    [
+        (np.array(["2026-01-02", "2026-01-01"] * 2, "M8[ns]"), ("2026-01-01", "2026-01-02")),
+        (
+            np.array(["2026-01-02T06", "2026-01-01"] * 2, "M8[us]"),
+            ("2026-01-01", "2026-01-02T06:00"),
+        ),
+        (np.array([b"tea", b"jam"] * 2), ("jam", "tea")),
+        (np.array([bytearray("thé".encode()), b"jam"] * 2, object), ("jam", "thé")),
+        (np.array([True, False] * 2), ("False", "True")),
+        (np.array([7, 5] * 2), (5, 7)),
+    ],
+    ids=["dates", "times", "bytes", "blobs", "flags", "numbers"],
+)
+def test_items_of_any_type_have_names_that_a_session_takes(items, names):
+    log = log_of({"request": np.array([1, 1, 2, 2]), "item": items, "click": np.array([1, 0] * 2)})
+    assert log.names == names
+    assert tuple(sa.Session.from_log(log, k=1, seed=0).names) == names
+
+
+def test_bytes_that_are_no_text_are_refused():
+    rows = {"request": [1, 1], "item": np.array([b"\xff", b"jam"]), "click": [1, 0]}
+    with pytest.raises(ValueError, match="got bytes that are not UTF-8"):
+        log_of(rows)
+
+
+@pytest.mark.parametrize("place", [1.5, np.inf, 1e300])
+def test_the_place_that_is_wrong_is_named(place):
+    with pytest.raises(
+        ValueError, match=f"must have places from 1, got {place:g}".replace("+", ".")
+    ):
+        log_of({**ROWS, "place": [1, 2, place, 3, 1]}, position="place")

@@ -132,3 +132,10 @@ def test_few_samples_are_told():
     one = {"arms": [0], "outcomes": [1.0], "propensities": [0.5], "set_propensity": 0.05}
     alone = Log.of([{**one, "n_samples": 20}], 2)
     assert set_ips(alone, Target.fixed([0], 2), [1.0]).rare == 1.0
+
+
+@pytest.mark.parametrize("estimator", [ips, snips, doubly_robust, evaluate])
+def test_propensities_of_almost_0_are_refused(estimator):
+    log = Log([[0], [1], [0]], [[1], [0], [1]], np.full((3, 1), 1e-300), n_arms=2)
+    with pytest.raises(ValueError, match="are these the probabilities of what was logged"):
+        estimator(log, Target.fixed([0], n_arms=2))

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import sqlite3
+import textwrap
 from dataclasses import asdict
 
 import numpy as np
@@ -252,3 +253,39 @@ def test_without_jinja2_the_numbers_are_written(folder, tmp_path, monkeypatch):
         "items.csv",
         "numbers.json",
     ]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_the_printed_program_reads_the_items_of_the_report(tmp_path, separator):
+    """Items such as 007 and NA are texts for the report, and so for the program."""
+    lines = [("day", "item", "click"), *((d, ("007", "NA", "x")[d % 3], d % 2) for d in range(9))]
+    text = "\n".join(separator.join(map(str, line)) for line in lines)
+    (tmp_path / "log.csv").write_text(text)
+    columns = ("--item", "item", "--outcome", "click", "--round", "day")
+    done = run("run", tmp_path / "log.csv", "--k", 1, *columns, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    program = re.search(r"in Python:\n(.*)Or a bandit", done.output, re.DOTALL)[1]
+    found = {}
+    exec(textwrap.dedent(program), found)
+    arms = json.loads((tmp_path / "out" / "bandit.json").read_text())["arms"]
+    assert list(found["session"].names) == arms == ["007", "NA", "x"]
+
+
+def test_items_and_places_may_be_of_any_type(folder, tmp_path):
+    """Days as items, and ids in place of places, which once took a table of all smaller ids."""
+    query = (
+        "SELECT request_id, DATE '2026-01-01' + CAST(item_id[6:] AS INT) AS item_id, click, "
+        "1000000000000 + request_id AS position FROM shown"
+    )
+    done = asked(folder / "duck.db", tmp_path, "--sql", query, "--position", "position")
+    assert done.exit_code == 0, done.output
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert {one["item"] for one in numbers["items"]} == {f"2026-01-0{n}" for n in range(1, 9)}
+    assert len(numbers["places"]) == N_ROUNDS
+
+
+def test_propensities_of_almost_0_are_reported(folder, tmp_path):
+    query = "SELECT *, 1e-300 AS p FROM shown"
+    done = asked(folder / "duck.db", tmp_path, "--sql", query, "--propensity", "p")
+    assert done.exit_code == 0, done.output
+    assert "are these the probabilities of what was logged?" in " ".join(done.output.split())

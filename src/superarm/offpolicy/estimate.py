@@ -23,6 +23,7 @@ _UNSEEN = 0.05  # more than this share of the target's arms was never logged,
 _LEAST_EFFECTIVE = 5  # or fewer effective rounds than this are left,
 _LEAST_WEIGHT = 0.5  # or the mean weight is below this
 _SIGMAS = 4.0  # and this many standard errors below 1.
+_MOST_WEIGHT = 1e100  # A larger mean weight has no variance in double precision.
 
 
 @dataclass(frozen=True)
@@ -173,9 +174,19 @@ def check_overlap(weights: FloatArray, unseen: float) -> tuple[float, float]:
     picks what the target picks with probability x, the mean weight is 1 - x in the long run.
     """
     n, mean = len(weights), float(weights.mean())
+    refuse_huge(mean)
     error = float(weights.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
     refuse_no_overlap(n, mean, error, unseen)
     return mean, error
+
+
+def refuse_huge(mean: float) -> None:
+    """Refuse a mean weight that comes from propensities of almost 0."""
+    if not mean < _MOST_WEIGHT:
+        raise ValueError(
+            f"propensities must be large enough for weights of 1 on average, got a mean weight of "
+            f"{mean:.3g}; are these the probabilities of what was logged?"
+        )
 
 
 def refuse_no_overlap(n: int, mean: float, error: float, unseen: float) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.features.tables import is_missing
 
+_MOST_PLACE = 2.0**53  # larger whole numbers are not exact
 _WORDS = {
     **dict.fromkeys(("", "na", "n/a", "nan", "null", "none", "--", "<na>"), np.nan),
     **dict.fromkeys(("true", "yes"), 1.0),
@@ -42,6 +43,12 @@ def number_rounds(columns: Mapping[str, Any]) -> IndexArray:
 def number_items(values: Any, column: str) -> tuple[tuple[Any, ...], IndexArray]:
     """The different items, sorted, and the number of the item of each row."""
     names, numbers = np.unique(_comparable(values, column), return_inverse=True)
+    # Sessions and JSON have names that are texts or numbers. Dates are written as short as they
+    # can be: 2026-01-31 if it has no time.
+    if names.dtype.kind == "M":
+        names = np.datetime_as_string(names, unit="auto")
+    elif names.dtype.kind in "bm":
+        names = names.astype(str)
     if len(names) < 2:
         raise ValueError(f"{column!r} must have at least 2 different items, got {names.tolist()}")
     return tuple(names.tolist()), numbers
@@ -53,7 +60,9 @@ def _comparable(values: Any, column: str) -> NDArray[Any]:
     missing = np.ma.getmaskarray(values)  # DuckDB masks what is missing
     if found.dtype.kind == "O":
         missing = missing | np.array([is_missing(value) for value in found.tolist()], bool)
-        found = found.astype(str)
+        found = np.array([_text(value, column) for value in found.tolist()], str)
+    elif found.dtype.kind == "S":
+        found = np.array([_text(value, column) for value in found.tolist()], str)
     elif found.dtype.kind == "U":
         missing = missing | (np.char.strip(found) == "")
     elif found.dtype.kind in "fM":
@@ -64,6 +73,18 @@ def _comparable(values: Any, column: str) -> NDArray[Any]:
             f"{len(found):,}; leave these rows out"
         )
     return found
+
+
+def _text(value: Any, column: str) -> str:
+    """A value as text. Parquet files and databases may have texts as bytes."""
+    if not isinstance(value, bytes | bytearray):
+        return str(value)
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{column!r} must have texts, numbers or dates, got bytes that are not UTF-8"
+        ) from None
 
 
 def _numbers(values: Any, column: str, expected: str) -> FloatArray:
@@ -100,8 +121,9 @@ def read_outcomes(values: Any, column: str) -> FloatArray:
 def read_positions(values: Any, column: str) -> IndexArray:
     """Places from 1."""
     found = _numbers(values, column, "places from 1")
-    if not ((found >= 1) & (found == np.floor(found))).all():
-        raise ValueError(f"{column!r} must have places from 1, got {found.min():g}")
+    fine = (found >= 1) & (found == np.floor(found)) & (found <= _MOST_PLACE)
+    if not fine.all():
+        raise ValueError(f"{column!r} must have places from 1, got {found[~fine][0]:g}")
     return found.astype(np.intp)
 
 

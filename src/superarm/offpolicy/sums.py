@@ -8,6 +8,7 @@ import numpy as np
 
 from superarm.offpolicy.estimate import (
     Estimate,
+    refuse_huge,
     refuse_no_overlap,
     refuse_uneven,
     with_interval,
@@ -58,6 +59,7 @@ def estimate_of(sums: Sums, size: float, *, level: float = 0.95, unseen: float =
     ``size`` is the mean size of the target's sets. ``unseen`` is the share of the target that is in
     no file. What `snips` refuses in memory is refused here, too.
     """
+    refuse_huge(sums.mean_weight)
     n, spare = int(sums.n), max(1.0, sums.n - 1)
     spread = max(0.0, sums.ww - sums.w * sums.mean_weight) / spare
     error = float(np.sqrt(spread / n)) if n > 1 else np.inf

@@ -135,10 +135,10 @@ def _places(log: ShownLog) -> list[dict[str, Any]]:
     if log.positions is None:
         return []
     known = ~np.isnan(log.outcomes)
-    places = log.positions[known]
-    shown = np.bincount(places)
-    sums = np.bincount(places, log.outcomes[known])
+    # Numbered, because ids in place of places would take a bin for every smaller number.
+    places, which, shown = np.unique(log.positions[known], return_inverse=True, return_counts=True)
+    sums = np.bincount(which, log.outcomes[known], len(places))
     return [
-        {"place": int(place), "shown": int(shown[place]), "rate": float(sums[place] / shown[place])}
-        for place in np.flatnonzero(shown)
+        {"place": place, "shown": n, "rate": total / n}
+        for place, n, total in zip(places.tolist(), shown.tolist(), sums.tolist(), strict=True)
     ]

@@ -67,6 +67,12 @@ class Source:
             return f"duckdb.connect({path!r}).sql({self.sql!r})"
         if self.sql is not None:
             return f"duckdb.read_{self.kind}({path!r}).query('log', {self.sql!r})"
+        if self.kind == "csv":
+            # As texts and with the separator that was found, so that items have the same names:
+            # pandas would read 007 as a number, and NA as missing.
+            separator = csv_file.separator_of(self.path)
+            options = "" if separator == "," else f", sep={separator!r}"
+            return f"pd.read_csv({path!r}{options}, dtype=str, keep_default_na=False)"
         return f"pd.read_{self.kind}({path!r})"
 
     def names(self) -> list[str]:
