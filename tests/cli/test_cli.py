@@ -1,5 +1,6 @@
 """Properties that all commands share: help, usage errors, quick starts."""
 
+import os
 import runpy
 import subprocess
 import sys
@@ -101,3 +102,45 @@ def test_python_m_superarm_is_superarm(monkeypatch, capsys):
         runpy.run_module("superarm", run_name="__main__")
     assert end.value.code == 0
     assert capsys.readouterr().out.strip() == f"superarm {__version__}"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("demo",),
+        ("compare",),
+        ("reproduce",),
+        ("export", "bandits.db"),
+        ("compact", "bandits.db", "shop", "--before", "2026-01-01"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_folder_that_cannot_be_made_is_refused_before_the_run(command, tmp_path, monkeypatch):
+    (tmp_path / "notes").write_text("a file")
+    found = run(*command, "--out", tmp_path / "notes" / "results")
+    assert found.exit_code == 2
+    assert "results cannot be made, because" in found.output
+    assert "notes is a file" in found.output
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.F_OK and path.exists())
+    found = run(*command, "--out", tmp_path / "results")
+    assert found.exit_code == 2
+    assert "is not writable" in found.output
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("compact", "{}", "shop", "--before", "2026-01-01", "--no-export"),
+        ("keys", "drop", "--database", "{}", "1f0c22ab"),
+        ("keys", "list", "--database", "{}"),
+        ("replay", "{}"),
+        ("export", "{}"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_misspelt_database_is_refused_and_not_made(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = run(*(word.format("shop.db") for word in command))
+    assert found.exit_code == 1
+    assert "shop.db must be a superarm database, but there is no such file" in found.output
+    assert not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,6 +37,23 @@ class FiniteRange(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return number
+
+
+class _NewFolder(click.Path):
+    """A folder that exists or can be made. Looked at first: results come after a long run."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, writable=True, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        folder = Path(os.fsdecode(super().convert(value, param, ctx)))
+        known = (one for one in (folder, *folder.absolute().parents) if os.access(one, os.F_OK))
+        above = next(known)
+        if not (above.is_dir() and os.access(above, os.W_OK)):
+            what = "is not writable" if above.is_dir() else "is a file"
+            self.fail(f"{folder} cannot be made, because {above} {what}.", param, ctx)
+        return folder
 
 
 existing_file = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
@@ -85,8 +103,8 @@ def runs_option(
 
 def out_option(default: str, what: str) -> Callable[[FC], FC]:
     """The option ``--out``: the folder for ``what``."""
-    folder = click.Path(file_okay=False, path_type=Path)
-    return click.option("--out", type=folder, default=Path(default), help=f"Folder for {what}.")
+    sentence = f"Folder for {what}."
+    return click.option("--out", type=_NewFolder(), default=Path(default), help=sentence)
 
 
 def from_option(what: str) -> Callable[[FC], FC]:

@@ -51,6 +51,9 @@ def command(
 
     try:
         own = server.own_rewards(rewards)
+        # To serve a file that does not exist is to make it. A misspelt path is refused instead.
+        with server.opened(database, "read") as store:
+            common.chosen_bandits(store, bandit)
         with server.opened(database, "serve") as store:
             for one in common.chosen_bandits(store, bandit):
                 if not no_export:

@@ -68,6 +68,8 @@ def list_(database: str) -> None:
 @common.database_option()
 def drop(id: str, database: str) -> None:
     """Drop the key with this ID. The key stops working within seconds."""
+    with _opened(database, "read"):
+        pass  # refuses a misspelt path, which would become a new database
     with _opened(database, "write") as store:
         if not store.drop_key(id):
             common.stop(f"ID must be the id of a key, got {id!r}; superarm keys list shows the ids")
