@@ -151,3 +151,61 @@ def test_a_grown_policy_chooses_among_all_arms():
     assert len(session.policy.ask(rng=np.random.default_rng(0))) == 2
     session.retire("a", "b", "c", "d")
     assert sorted(session.ask().arms) == ["e", "f"]
+
+
+def plain_only(n_arms=5):
+    """Policies whose oracle chooses among all sets of k arms only."""
+    reward = sa.LinearReward(n_arms)
+    rounding = sa.beliefs.Exp3Belief(n_arms, 2, gamma=0.3), sa.oracles.DependentRounding()
+    return {
+        "lucb": sa.policies.lucb(reward, 2),
+        "successive accepts": sa.policies.successive_accepts(reward, 2, horizon=30),
+        "exp3": sa.policies.exp3(reward, 2, horizon=30),
+        "exp3, scheduled": sa.Policy(
+            rounding[0], sa.oracles.Scheduled(rounding[1], when=2), reward, 2
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", plain_only())
+def test_arms_that_the_oracle_cannot_leave_out_cannot_be_retired(name):
+    now = [0.0]
+    session = sa.Session(
+        plain_only()[name], seed=1, expiry=sa.sessions.Expiry(after_s=1.0), clock=lambda: now[0]
+    )
+    session.ask()
+    now[0] = 2.0  # so that an ask that is not refused beforehand closes the first decision
+    before = session.to_bytes()
+    within = session.feasible(must_not=[4])
+    for call in (
+        lambda: session.retire(4),
+        lambda: session.ask(feasible=within),
+        lambda: session.check(within),
+    ):
+        with pytest.raises(TypeError, match=r"k must be a whole number here.* retired"):
+            call()
+        assert session.to_bytes() == before
+    assert len(session.ask().arms) == 2
+
+
+def test_a_session_with_retired_arms_that_its_oracle_cannot_leave_out_goes_on_without_them():
+    """Earlier versions could save one."""
+    session = sa.Session(plain_only()["lucb"], seed=1)
+    session._unlocked.arms.is_retired = np.array([True, True, False, False, False])
+    loaded = sa.Session.from_bytes(session.to_bytes(), plain_only()["lucb"])
+    with pytest.raises(TypeError, match="retired"):
+        loaded.ask()
+    loaded.restore(0)
+    loaded.restore(1)
+    assert len(loaded.ask().arms) == 2
+
+
+def test_constraints_that_the_oracle_refuses_change_nothing():
+    oracle = sa.oracles.NoisySingletons(noise_std=1e-3, budget=500)
+    session = sa.Session(sa.cts(sa.LinearReward(4), 2, oracle=oracle), seed=0, holdout=0.5)
+    session.ask()
+    before = session.to_bytes()
+    for within in (session.feasible(at_most=True), session.feasible(groups=[sa.Group([0, 1], 1)])):
+        with pytest.raises(TypeError, match="use NoisyGreedy or NoisyLocalSearch"):
+            session.ask(feasible=within)
+        assert session.to_bytes() == before
