@@ -209,3 +209,63 @@ def test_constraints_that_the_oracle_refuses_change_nothing():
         with pytest.raises(TypeError, match="use NoisyGreedy or NoisyLocalSearch"):
             session.ask(feasible=within)
         assert session.to_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        sa.Feasible(2, must=[1]),
+        sa.Feasible(2, must_not=[0], groups=[sa.Group([1, 2], most=1)]),
+        sa.Feasible(3, at_most=True),
+        sa.core.KOfM(2, 4),
+    ],
+    ids=repr,
+)
+def test_constraints_of_the_policy_grow_with_the_arms(sets):
+    def policy(n_arms):
+        same = 2 if isinstance(sets, sa.core.KOfM) else sets
+        return sa.thompson(sa.LinearReward(n_arms), sets if n_arms == 4 else same)
+
+    code = {"rewards": sa.LinearReward, "clock": lambda: 0.0}
+    session = sa.Session(policy(4), list("abcd"), seed=0, **code)
+    session.add_arms(["e", "f"])
+    session.retire("d")
+    other = sa.Session.from_bytes(session.to_bytes(), policy, **code)
+    asked = [session.ask() for _ in range(20)]
+    assert asked == [other.ask() for _ in range(20)]
+    assert {"e", "f"} <= {arm for decision in asked for arm in decision.arms}
+    assert len(session.fork().ask().arms) >= 1
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        (sa.Feasible(2, weights=np.ones(3), budget=2.0), "weights must have shape"),
+        (sa.Feasible(2, available=[True, True, True]), "a bool for each of 4 arms"),
+        (SpanningTrees([0, 1, 2], [1, 2, 0]), "SpanningTrees are of given arms"),
+    ],
+)
+def test_arms_that_the_constraints_of_the_policy_do_not_know_are_refused(sets, says):
+    policy = sa.cts(sa.LinearReward(3), sets, oracle=sa.TopK())
+    session = sa.Session(policy, list("abc"), seed=0, rewards=sa.LinearReward)
+    before = session.to_bytes()
+    with pytest.raises(ValueError, match=rf"no arms can be added.*{says}.*a plain k"):
+        session.add_arms(["d"])
+    assert session.to_bytes() == before
+    assert len(session.ask().arms) == 2
+
+
+def test_top_two_keeps_as_many_arms_as_it_looks_for():
+    policy = sa.policies.top_two(sa.LinearReward(3), k=1, best=2)
+    session = sa.Session(policy, list("abc"), seed=0)
+    for _ in range(9):
+        decision = session.ask()
+        session.tell(decision, dict.fromkeys(decision.arms, 1.0))
+    session.retire("a")
+    before = session.to_bytes()
+    with pytest.raises(ValueError, match="a set must have 2 arms"):
+        session.retire("b")
+    with pytest.raises(ValueError, match="best=2 needs sets of a plain k"):
+        session.ask(feasible=session.feasible(must=["b"]))
+    assert session.to_bytes() == before
+    assert len(session.ask().arms) == 1
