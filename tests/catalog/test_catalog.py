@@ -107,3 +107,14 @@ def test_no_two_policies_share_a_label_or_a_line():
     assert len({entry.label for entry in entries}) == len(entries)
     for name, entry in catalog.POLICIES.items():
         assert entry.name == name
+
+
+@pytest.mark.parametrize(("n_arms", "k"), [(1, 1), (3, 3)])
+@pytest.mark.parametrize("name", catalog.POLICIES)
+def test_every_policy_can_pick_all_arms(name, n_arms, k):
+    task = catalog.Task(LinearReward(n_arms), k, horizon=10, delta=0.5)
+    policy, rng = catalog.POLICIES[name].make(task), np.random.default_rng(0)
+    for _ in range(3):
+        arms = policy.ask(rng=rng)
+        assert arms.tolist() == list(range(n_arms))
+        policy.tell(arms, np.ones(n_arms), rng=rng)

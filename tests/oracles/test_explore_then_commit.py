@@ -100,3 +100,35 @@ def test_they_go_on_after_save_and_load(make):
 def test_refuses(call, says):
     with pytest.raises((ValueError, TypeError), match=says):
         call()
+
+
+def test_a_set_repeated_after_exploring_has_no_report_of_its_own():
+    """An arm that was not available is explored when it is back. Then the old set is repeated."""
+    reward, rng, theta = sa.LinearReward(4), np.random.default_rng(0), [0.9, 0.8, 0.2, 0.1]
+    oracle, three = ExploreThenCommit(sa.LazySingletons(), 1), sa.Feasible(2, must_not=[3])
+    for _ in range(3):
+        arms = oracle.select(reward, theta, three, rng=rng)
+    assert arms.tolist() == [0, 1]
+    assert oracle.report.certified
+    four = sa.Feasible(2, n_arms=4)
+    assert 3 in oracle.select(reward, theta, four, rng=rng)
+    assert oracle.report is None
+    assert oracle.select(reward, theta, four, rng=rng).tolist() == [0, 1]
+    assert oracle.report is None
+
+
+def test_a_set_repeated_after_a_random_one_has_no_report_of_its_own():
+    reward, rng, theta = sa.LinearReward(4), np.random.default_rng(0), [0.9, 0.8, 0.2, 0.1]
+    is_random = {2: 1.0}  # the scheduled oracle is asked in the other rounds, and runs in 1 and 5
+    oracle = EpsilonRandom(Scheduled(sa.LazySingletons(), when=3), lambda t: is_random.get(t, 0.0))
+    oracle.select(reward, theta, 2, rng=rng)
+    first = oracle.report
+    assert first.certified
+    for _ in range(2):
+        oracle.select(reward, theta, 2, rng=rng)
+        assert oracle.report is None
+    oracle.select(reward, theta, 2, rng=rng)
+    assert oracle.report is None
+    oracle.select(reward, theta, 2, rng=rng)
+    assert oracle.report.certified
+    assert oracle.report is not first

@@ -302,3 +302,12 @@ def test_absurd_numbers_are_clear_errors(options):
         sa.gt_qts(sa.LinearReward(100), 5, **{"delta": 0.25, **options}).ask(
             rng=np.random.default_rng(0)
         )
+
+
+def test_regression_picks_all_arms_where_there_is_nothing_to_choose():
+    """The rules ask for no test then; the empty set is evaluated all the same."""
+    policy = sa.policies.gt_qts(sa.LinearReward(3), 3, delta=0.5, p=None, decoder="regression")
+    rng = np.random.default_rng(0)
+    for _ in range(2):
+        assert policy.ask(rng=rng).tolist() == [0, 1, 2]
+    assert policy.evaluations == 1

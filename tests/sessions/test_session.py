@@ -190,3 +190,13 @@ def test_a_decision_of_no_arms_is_told_at_once():
     other = sa.Session(sa.cts(sa.LinearReward(3), k=2), list("abc"), seed=1)
     other.adopt([decision], session.mark(), feasible=nothing)
     assert other.status(decision) == "told"
+
+
+@pytest.mark.parametrize("outcome", [10**400, -(10**400)])
+def test_an_outcome_beyond_the_floats_is_refused_like_any_other(outcome):
+    session = sa.Session(make(), NAMES, seed=0)
+    decision = session.ask()
+    before = session.to_bytes()
+    with pytest.raises(ValueError, match=r"must be in \[0, 1\]"):
+        session.tell(decision, {decision.arms[0]: outcome})
+    assert session.to_bytes() == before

@@ -151,3 +151,121 @@ def test_a_grown_policy_chooses_among_all_arms():
     assert len(session.policy.ask(rng=np.random.default_rng(0))) == 2
     session.retire("a", "b", "c", "d")
     assert sorted(session.ask().arms) == ["e", "f"]
+
+
+def plain_only(n_arms=5):
+    """Policies whose oracle chooses among all sets of k arms only."""
+    reward = sa.LinearReward(n_arms)
+    rounding = sa.beliefs.Exp3Belief(n_arms, 2, gamma=0.3), sa.oracles.DependentRounding()
+    return {
+        "lucb": sa.policies.lucb(reward, 2),
+        "successive accepts": sa.policies.successive_accepts(reward, 2, horizon=30),
+        "exp3": sa.policies.exp3(reward, 2, horizon=30),
+        "exp3, scheduled": sa.Policy(
+            rounding[0], sa.oracles.Scheduled(rounding[1], when=2), reward, 2
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", plain_only())
+def test_arms_that_the_oracle_cannot_leave_out_cannot_be_retired(name):
+    now = [0.0]
+    session = sa.Session(
+        plain_only()[name], seed=1, expiry=sa.sessions.Expiry(after_s=1.0), clock=lambda: now[0]
+    )
+    session.ask()
+    now[0] = 2.0  # so that an ask that is not refused beforehand closes the first decision
+    before = session.to_bytes()
+    within = session.feasible(must_not=[4])
+    for call in (
+        lambda: session.retire(4),
+        lambda: session.ask(feasible=within),
+        lambda: session.check(within),
+    ):
+        with pytest.raises(TypeError, match=r"k must be a whole number here.* retired"):
+            call()
+        assert session.to_bytes() == before
+    assert len(session.ask().arms) == 2
+
+
+def test_a_session_with_retired_arms_that_its_oracle_cannot_leave_out_goes_on_without_them():
+    """Earlier versions could save one."""
+    session = sa.Session(plain_only()["lucb"], seed=1)
+    session._unlocked.arms.is_retired = np.array([True, True, False, False, False])
+    loaded = sa.Session.from_bytes(session.to_bytes(), plain_only()["lucb"])
+    with pytest.raises(TypeError, match="retired"):
+        loaded.ask()
+    loaded.restore(0)
+    loaded.restore(1)
+    assert len(loaded.ask().arms) == 2
+
+
+def test_constraints_that_the_oracle_refuses_change_nothing():
+    oracle = sa.oracles.NoisySingletons(noise_std=1e-3, budget=500)
+    session = sa.Session(sa.cts(sa.LinearReward(4), 2, oracle=oracle), seed=0, holdout=0.5)
+    session.ask()
+    before = session.to_bytes()
+    for within in (session.feasible(at_most=True), session.feasible(groups=[sa.Group([0, 1], 1)])):
+        with pytest.raises(TypeError, match="use NoisyGreedy or NoisyLocalSearch"):
+            session.ask(feasible=within)
+        assert session.to_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        sa.Feasible(2, must=[1]),
+        sa.Feasible(2, must_not=[0], groups=[sa.Group([1, 2], most=1)]),
+        sa.Feasible(3, at_most=True),
+        sa.core.KOfM(2, 4),
+    ],
+    ids=repr,
+)
+def test_constraints_of_the_policy_grow_with_the_arms(sets):
+    def policy(n_arms):
+        same = 2 if isinstance(sets, sa.core.KOfM) else sets
+        return sa.thompson(sa.LinearReward(n_arms), sets if n_arms == 4 else same)
+
+    code = {"rewards": sa.LinearReward, "clock": lambda: 0.0}
+    session = sa.Session(policy(4), list("abcd"), seed=0, **code)
+    session.add_arms(["e", "f"])
+    session.retire("d")
+    other = sa.Session.from_bytes(session.to_bytes(), policy, **code)
+    asked = [session.ask() for _ in range(20)]
+    assert asked == [other.ask() for _ in range(20)]
+    assert {"e", "f"} <= {arm for decision in asked for arm in decision.arms}
+    assert len(session.fork().ask().arms) >= 1
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        (sa.Feasible(2, weights=np.ones(3), budget=2.0), "weights must have shape"),
+        (sa.Feasible(2, available=[True, True, True]), "a bool for each of 4 arms"),
+        (SpanningTrees([0, 1, 2], [1, 2, 0]), "SpanningTrees are of given arms"),
+    ],
+)
+def test_arms_that_the_constraints_of_the_policy_do_not_know_are_refused(sets, says):
+    policy = sa.cts(sa.LinearReward(3), sets, oracle=sa.TopK())
+    session = sa.Session(policy, list("abc"), seed=0, rewards=sa.LinearReward)
+    before = session.to_bytes()
+    with pytest.raises(ValueError, match=rf"no arms can be added.*{says}.*a plain k"):
+        session.add_arms(["d"])
+    assert session.to_bytes() == before
+    assert len(session.ask().arms) == 2
+
+
+def test_top_two_keeps_as_many_arms_as_it_looks_for():
+    policy = sa.policies.top_two(sa.LinearReward(3), k=1, best=2)
+    session = sa.Session(policy, list("abc"), seed=0)
+    for _ in range(9):
+        decision = session.ask()
+        session.tell(decision, dict.fromkeys(decision.arms, 1.0))
+    session.retire("a")
+    before = session.to_bytes()
+    with pytest.raises(ValueError, match="a set must have 2 arms"):
+        session.retire("b")
+    with pytest.raises(ValueError, match="best=2 needs sets of a plain k"):
+        session.ask(feasible=session.feasible(must=["b"]))
+    assert session.to_bytes() == before
+    assert len(session.ask().arms) == 1

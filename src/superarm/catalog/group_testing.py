@@ -31,11 +31,16 @@ def _gt(
 
 
 def _k_of_m(task: Task) -> float:
-    return task.k / task.reward.n_arms
+    return _below_one(task.k / task.reward.n_arms)
 
 
 def _one_of_m(task: Task) -> float:
-    return 1 / task.reward.n_arms
+    return _below_one(1 / task.reward.n_arms)
+
+
+def _below_one(p: float) -> float:
+    # p = 1 is k = n_arms, or one arm: there is nothing to choose, so that any p will do.
+    return p if p < 1 else 0.5
 
 
 GROUP_TESTING = (

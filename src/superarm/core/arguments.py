@@ -238,6 +238,8 @@ def _as_float(value: Any, name: str) -> float:
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:
         return float(value)
+    except OverflowError:  # of a whole number beyond the floats: the limits refuse it
+        return math.inf if value > 0 else -math.inf
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, got {value!r}") from None
 

@@ -221,7 +221,8 @@ def as_k_of_m(k: int | FeasibleSets, n_arms: int) -> KOfM:
     feasible = as_feasible(k, n_arms)
     if not isinstance(feasible, KOfM):
         raise TypeError(
-            f"k must be a whole number here, where constraints are not known, got {feasible!r}"
+            "k must be a whole number here, where constraints are not known and no arm can be "
+            f"retired, got {feasible!r}"
         )
     return feasible
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Reward, Sample, as_k_of_m, as_selection
+from superarm.core import FeasibleSets, KOrSets, Reward, Sample, as_k_of_m, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.showing import one_line
 
@@ -80,6 +80,10 @@ class DependentRounding:
         arms = _rounded(margins.copy(), rng)
         self.report = DependentRoundingReport(margins)
         return arms
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse everything but all sets of k arms."""
+        as_k_of_m(feasible, feasible.undecided.size)
 
 
 def _scaled_to_sum(theta: FloatArray, k: int) -> FloatArray:

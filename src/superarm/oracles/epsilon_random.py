@@ -12,8 +12,9 @@ from typing import Any
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Oracle, Reward, as_selection
+from superarm.core import FeasibleSets, KOrSets, Oracle, Reward, as_selection
 from superarm.core.arguments import IndexArray, as_count, as_fraction, as_positive
+from superarm.core.limits import check_sets
 from superarm.core.optional import Forgetful, Stateful
 from superarm.core.showing import one_line
 from superarm.oracles._state import check_state
@@ -71,12 +72,9 @@ class EpsilonRandom:
             epsilon if callable(epsilon) else as_fraction(epsilon, "epsilon", low="[", high="]")
         )
         self._round = 0
-        self._asked = False
-
-    @property
-    def report(self) -> Any:
-        """The report of the oracle; None if the last set was a random one."""
-        return self.oracle.report if self._asked else None
+        # That of the oracle. None from a random set until the oracle reports again: the set that a
+        # `Scheduled` oracle repeats in between has no report of its own.
+        self.report: Any = None
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """A random set, or the oracle's."""
@@ -87,9 +85,18 @@ class EpsilonRandom:
         theta, feasible = as_selection(reward, theta, k)
         asked = epsilon == 0 or (epsilon < 1 and rng.random() >= epsilon)
         picks: Oracle = self.oracle if asked else RandomSets()
+        before = self.oracle.report
         arms = picks.select(reward, theta, feasible, rng=rng)
-        self._round, self._asked = t, asked  # only now: a round that failed does not count
+        self._round = t  # only now: a round that failed does not count
+        if not asked:
+            self.report = None
+        elif self.oracle.report is not before:
+            self.report = self.oracle.report
         return arms
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse what the other oracle refuses."""
+        check_sets(self.oracle, feasible)
 
     def state(self) -> dict[str, Any]:
         """The round, and the state of the oracle if it has one, as plain JSON."""

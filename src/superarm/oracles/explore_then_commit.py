@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, KOrSets, Oracle, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
+from superarm.core.limits import check_sets
 from superarm.core.showing import one_line
 from superarm.oracles._sets import tie_noise
 from superarm.oracles._state import check_state
@@ -57,12 +58,9 @@ class ExploreThenCommit:
         self.n_explore = as_count(n_explore, "n_explore")
         self._commit = Scheduled(oracle, when=_never)
         self._picked = np.zeros(0)
-        self._committed = False
-
-    @property
-    def report(self) -> Any:
-        """The report of the oracle, from the round in which it ran; None while exploring."""
-        return self._commit.report if self._committed else None
+        # That of the oracle, from the round in which it ran. None from a round of exploring until
+        # the oracle runs again: a set that is then repeated has no report of its own.
+        self.report: Any = None
 
     @property
     def oracle(self) -> Oracle:
@@ -78,11 +76,18 @@ class ExploreThenCommit:
         if lacking.any():
             arms = _least_picked(lacking, feasible, rng)
             picked[arms] += 1
-            self._picked, self._committed = picked, False
+            self._picked, self.report = picked, None
             return arms
+        before = self._commit.report
         arms = self._commit.select(reward, theta, feasible, rng=rng)
-        self._picked, self._committed = picked, True
+        self._picked = picked
+        if self._commit.report is not before:
+            self.report = self._commit.report
         return arms
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse what the other oracle refuses."""
+        check_sets(self.oracle, feasible)
 
     def state(self) -> dict[str, Any]:
         """The picks per arm, the repeated set and the state of the oracle, as plain JSON."""
@@ -90,7 +95,6 @@ class ExploreThenCommit:
             "oracle": "ExploreThenCommit",
             "n_explore": self.n_explore,
             "picked": self._picked.tolist(),
-            "committed": self._committed,
             "commit": self._commit.state(),
         }
 
@@ -105,11 +109,11 @@ class ExploreThenCommit:
         commit: Any = state.get("commit")
         self._commit.load(commit)  # refuses what is not a state
         self.n_explore, self._picked = n_explore, picked
-        self._committed = bool(state.get("committed", False))
+        self.report = None
 
     def forget(self) -> None:
         """Explore again, and let the oracle forget its reward."""
-        self._picked, self._committed = np.zeros(0), False
+        self._picked, self.report = np.zeros(0), None
         self._commit.forget()
 
 

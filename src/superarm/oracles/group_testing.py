@@ -266,7 +266,8 @@ class GroupTesting:
                 tests = Pools.of([tests[j] for j in range(self.budget - n_spent)], reward.n_arms)
             return MadeTests(tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta))
         q = 1.0 if self.q == "estimate" else float(self.q)
-        n_tests = self._resolve(rules, k, q) - n_spent
+        # With k = n_arms the rules need no test, and the evaluation of the empty set is none.
+        n_tests = max(0, self._resolve(rules, k, q) - n_spent)
         made = self._random_tests(reward, theta, n_tests, rng=rng)
         if self.q != "estimate" or not n_tests:
             return made

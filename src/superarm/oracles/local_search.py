@@ -12,8 +12,19 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import Counted, KOrSets, Oracle, Pools, Reward, Sample, as_selection, top_k
+from superarm.core import (
+    Counted,
+    FeasibleSets,
+    KOrSets,
+    Oracle,
+    Pools,
+    Reward,
+    Sample,
+    as_selection,
+    top_k,
+)
 from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.limits import check_sets
 from superarm.core.optional import Forgetful, Stateful
 from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
@@ -147,6 +158,10 @@ class LocalSearch:
         start, arms, value, certified = found
         self.report = LocalSearchReport(start, value, search.n_swaps, search.n_spent(), certified)
         return arms
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse what the other oracle refuses."""
+        check_sets(self.start, feasible)
 
     def state(self) -> dict[str, Any]:
         """The state of the start, if it has one, as plain JSON."""

@@ -15,7 +15,16 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Reward, Sample, Scores, as_k_of_m, as_selection, top_k
+from superarm.core import (
+    FeasibleSets,
+    KOrSets,
+    Reward,
+    Sample,
+    Scores,
+    as_k_of_m,
+    as_selection,
+    top_k,
+)
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction
 from superarm.core.optional import CountsOutcomes
 from superarm.core.showing import one_line
@@ -123,6 +132,10 @@ class LUCB:
         if self.report.certified:
             return best
         return _border(is_in, lower, upper, sets.k, rng)
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse everything but all sets of k arms."""
+        as_k_of_m(feasible, feasible.undecided.size)
 
     def interval(self, means: FloatArray, outcomes: Any) -> tuple[FloatArray, FloatArray]:
         """Bounds on the means, each of shape (n_arms,)."""

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import Counted, KOrSets, Oracle, Reward, as_selection
+from superarm.core import Counted, FeasibleSets, KOrSets, Oracle, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.limits import check_sets
 from superarm.core.optional import Forgetful, Stateful, evaluations_per_value
 from superarm.core.progress import one_round
 from superarm.core.showing import one_line
@@ -141,6 +142,10 @@ class NoisyLocalSearch(ContestSettings):
             shown.budget(self.budget)
             arms, self.report = self._search(self._counted, theta, feasible, rng)
         return arms
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse what the other oracle refuses."""
+        check_sets(self.start, feasible)
 
     def state(self) -> dict[str, Any]:
         """The rounds so far, how large the noise is, and the state of the start, as plain JSON."""

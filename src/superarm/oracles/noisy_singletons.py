@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Reward, as_selection, top_k
+from superarm.core import FeasibleSets, KOrSets, Reward, as_selection, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.optional import evaluations_per_value
 from superarm.core.progress import one_round
@@ -163,6 +163,10 @@ class NoisySingletons(NoisySettings):
         spent, certified = now.n_answers * each, not len(pair)
         self.report = NoisySingletonsReport(now.lower, now.upper, spent, certified)
         return np.sort(np.append(must, arms))
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse constraints besides arms that are required or unavailable."""
+        as_required_and_open(self, feasible)
 
     def state(self) -> dict[str, Any]:
         """The answers so far as plain JSON."""

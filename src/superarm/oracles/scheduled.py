@@ -23,6 +23,7 @@ from superarm.core import (
     is_uniform,
 )
 from superarm.core.arguments import IndexArray, as_arms, as_count
+from superarm.core.limits import check_sets
 from superarm.core.optional import Forgetful, Stateful
 from superarm.core.showing import one_line
 
@@ -109,6 +110,10 @@ class Scheduled:
         if self._arms is None or self._is_due(self._arms, feasible, n_arms):
             self._keep(arms.copy(), feasible, n_arms)
         self._round += 1
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse what the other oracle refuses."""
+        check_sets(self.oracle, feasible)
 
     def state(self) -> dict[str, Any]:
         """The round, the set that is repeated, and the state of the oracle, as plain JSON."""

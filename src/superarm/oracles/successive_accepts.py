@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Reward, Sample, as_k_of_m, as_selection, top_k
+from superarm.core import FeasibleSets, KOrSets, Reward, Sample, as_k_of_m, as_selection, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.optional import CountsOutcomes
 from superarm.core.showing import one_line
@@ -102,6 +102,10 @@ class SuccessiveAccepts:
         )
         # Open arms first, the least seen of them; then accepted arms, and no others but for ties.
         return top_k(3 * (decided == _OPEN) + decided - counts / (1 + counts), sets.k, rng=rng)
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse everything but all sets of k arms."""
+        as_k_of_m(feasible, feasible.undecided.size)
 
     def state(self) -> dict[str, Any]:
         """The round, the horizon and which arms are decided, as plain JSON."""

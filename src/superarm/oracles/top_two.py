@@ -108,6 +108,10 @@ class TopTwo:
             rest = 1 / (1 + outcomes.counts + rng.random(reward.n_arms))
         return feasible.best(_urgency(wanted, rest, feasible), rng=rng)
 
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse constraints with ``best``, and fewer arms than that."""
+        self._sought(feasible, _arms_of(feasible))
+
     def _sought(self, feasible: FeasibleSets, arms: IndexArray | None) -> FeasibleSets:
         """The sets among which the best one is looked for."""
         if self.best is None:

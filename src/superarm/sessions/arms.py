@@ -166,14 +166,32 @@ def add_arms(
     counted = larger if isinstance(larger, Counted) else Counted(larger)  # type: ignore[arg-type]
     if counted.n_arms != total:
         raise ValueError(f"reward must be of {total} arms, got one of {counted.n_arms}")
+    sets = grown(policy.feasible, total)
     # The belief checks the prior: the last step that can fail, and the first that changes anything.
     belief.add_arms(n_new, prior)
     counted.evaluations = policy.evaluations  # the policy's count goes on
     policy.reward = counted
-    if not isinstance(policy.k, FeasibleSets):  # a number k is for any number of arms
-        policy.feasible = as_feasible(policy.k, total)
+    policy.feasible = sets
+    if isinstance(policy.k, FeasibleSets):
+        policy.k = sets
     if isinstance(oracle, Forgetful):
         oracle.forget()  # its cached answers are about the old reward
+
+
+def grown(feasible: FeasibleSets, n_arms: int) -> FeasibleSets:
+    """The same feasible sets for more arms. Refuses what cannot be said of the new arms."""
+    if isinstance(feasible, KOfM):
+        return as_feasible(feasible.k, n_arms)
+    why = f"{type(feasible).__name__} are of given arms"
+    if isinstance(feasible, Feasible):
+        try:
+            return feasible.but(n_arms=n_arms)
+        except ValueError as error:  # something was given per arm: weights, or who is available
+            why = str(error)
+    raise ValueError(
+        f"no arms can be added to the policy's {feasible!r}: {why}; make the policy with a plain "
+        "k, and give the constraints to each ask"
+    )
 
 
 def as_names(names: Iterable[Name]) -> list[Name]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, Policy, Reward, as_feasible
 from superarm.core.arguments import IndexArray
 from superarm.core.copies import copy_policy
+from superarm.core.limits import check_sets
 from superarm.core.optional import kind_has, offers
 from superarm.core.places import LearnsPlaces
 from superarm.core.policy import belief_at
@@ -21,14 +22,7 @@ from superarm.core.reports import Reports, best_first
 from superarm.errors import ExpiredDecisionError, UnknownDecisionError
 from superarm.offpolicy import Propensities, propensities
 from superarm.sessions.arms import NamedArms, without_retired
-from superarm.sessions.decisions import (
-    Context,
-    Decision,
-    Name,
-    Record,
-    as_plain_context,
-    shares_of,
-)
+from superarm.sessions.decisions import Context, Decision, Name, Record, as_plain_context, shares_of
 from superarm.sessions.expiry import Expiry
 from superarm.sessions.explain import Explanation, explain
 from superarm.sessions.feedback import check_places, feedback_of
@@ -87,6 +81,8 @@ class UnlockedSession:
     def check(self, given: Sets, context: ArrayLike | None) -> FeasibleSets:
         """The sets of a round. Refuses them, or the context, if `ask` could not use them."""
         sets, belief = self.feasible(given), belief_at(self.policy.belief, context)
+        if sets is not self.policy.feasible:
+            check_sets(self.policy.oracle, sets)
         if self._learns_places:
             check_places(belief, sets)
         return sets
@@ -184,8 +180,9 @@ class UnlockedSession:
     def set_retired(self, names: Sequence[Name], retired: bool) -> None:
         """Retire or restore arms."""
         changed = self.arms.retiring(names, retired)
-        if changed.any():
-            without_retired(self.policy.feasible, changed)  # refuses if no set would be left
+        if retired and changed.any():
+            # Refuses if no set would be left, or if the oracle cannot leave arms out.
+            check_sets(self.policy.oracle, without_retired(self.policy.feasible, changed))
         self.arms.is_retired = changed
 
     def explain(self, decision: Decision | str) -> Explanation:
