@@ -28,7 +28,7 @@ export interface Bandit {
   spec: {
     reward: { name: string; weights?: unknown };
     oracle: { kind: string };
-    belief: { kind: string; context?: number };
+    belief: { kind: string; context?: number; discount?: number };
     expiry?: unknown;
     holdout?: unknown;
     features?: number;
@@ -106,6 +106,7 @@ export interface HistoryPoint {
   time: number;
   estimate: number | null;
   evaluations: number | null;
+  told: number;
 }
 
 export interface History {
