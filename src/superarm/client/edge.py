@@ -16,12 +16,11 @@ from superarm.client.clients import Client
 from superarm.client.edge_syncs import Syncs
 from superarm.client.requests import id_of, new_key
 from superarm.core import Reward
-from superarm.core.arguments import as_count
 from superarm.service.bandits.spec import policy_of, rewards_of
 from superarm.service.problems import Problem
 from superarm.sessions import Decision, Session, bulk
 from superarm.sessions.decisions import Name
-from superarm.sessions.edge import give_up, merge, take_over
+from superarm.sessions.edge import fitting, give_up, merge, take_over
 from superarm.sessions.pace import Pace
 from superarm.sessions.unlocked import AskOptions
 
@@ -145,12 +144,13 @@ class EdgeBandit:
     def ask(self, n: int | None = None, **options: Unpack[AskOptions]) -> Any:
         """The arms to pull now, or ``n`` decisions: see `Session.ask`.
 
-        ``feasible`` is made by ``edge.session.feasible``.
+        ``feasible`` is made by ``edge.session.feasible``. If a `sync` comes in between, arms that
+        are new in its snapshot are left out.
         """
         with self._lock:
             self._advance()
-            count = 1 if n is None else as_count(n, "n", least=1)
-            made = self._issued(self.session.ask(count, **options))
+            options["feasible"] = fitting(self.session, options.get("feasible"))
+            made = self._issued(self.session.ask(1 if n is None else n, **options))
             return made[0] if n is None else made
 
     def ask_many(self, n: int, *, propensities: int | None = None) -> list[Decision]:
