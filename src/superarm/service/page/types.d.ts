@@ -157,6 +157,7 @@ export interface Note {
   serial: number;
   content: string | Error;
   action?: { label: string; run: () => void };
+  isAway?: boolean; // the server could not be reached when the page asked by itself
 }
 
 export interface PageActions {
@@ -164,4 +165,5 @@ export interface PageActions {
   note: (content: string | Error, action?: Note["action"]) => void;
   announce: (words: string) => void;
   onproblem: (error: Error) => void;
+  onanswer: () => void;
 }
