@@ -198,3 +198,19 @@ def test_replay_is_the_same_bit_for_bit(path, name):
     if lift is not None:
         assert (lift["n_policy"], lift["n_holdout"]) == tuple(live.session._unlocked.trial.counts)
         assert lift["n_policy"] + lift["n_holdout"] == n_merged + 4
+
+
+def test_a_forked_process_sends_nothing_twice(path):
+    """Its copy would have the same decisions, the same draws, and a lock that may be locked."""
+    with client_of(path) as client:
+        line, bandit = Line(client), create(client, seed=1)
+        edge = line.edge(bandit)
+        play(edge, 3)
+        edge.ask()
+        edge._process += 1  # as a copy in another process finds it
+        for call in (edge.ask, edge.sync, edge.close, edge.drop, lambda: edge.ask_many(2)):
+            with pytest.raises(RuntimeError, match="make one in each process"):
+                call()
+        edge._process -= 1
+        edge.close()
+        assert len(merged(line, bandit)) == 4

@@ -1,4 +1,4 @@
-"""Bandits that the page must show as well: other beliefs, rewards without estimates, the edge, odd names."""
+"""Bandits that the page must show as well: other beliefs, the edge, long and odd names."""
 
 import pytest
 from page_steps import FRUIT, decide, keep_notes, tell, wait_for_text
