@@ -75,6 +75,46 @@ def test_an_error_is_that_of_its_own_call():
     assert isinstance(error, sc.NotFoundError)
 
 
+def test_a_call_that_cannot_be_sent_fails_no_other_one():
+    sent = []
+
+    async def calls(batching):
+        asked = [
+            batching.ask("a", available=(arm for arm in ["ant"])),
+            batching.ask("a", unknown=1),
+            batching.ask("a", key="a key with blanks"),
+            batching.ask("a", capacity=float("nan")),
+            batching.ask("a", metadata={"who": object()}),
+            batching.ask(None),
+            batching.ask("b"),
+        ]
+        told = [batching.tell("d-1", {"ant": x}) for x in (1.0, float("nan"), "1", 0.0)]
+        return await asyncio.gather(*asked, *told, return_exceptions=True)
+
+    found = run(service(sent), calls)
+    kinds = [type(one) for one in found]
+    assert kinds[:7] == [
+        sc.Decision, TypeError, ValueError, ValueError, TypeError, TypeError, sc.Decision,
+    ]  # fmt: skip
+    assert kinds[7:] == [tuple, ValueError, TypeError, tuple]
+    assert [len(items) for _, items in sent] == [2, 2]
+    assert sent[0][1][0]["available"] == ["ant"]
+
+
+def test_what_a_call_was_given_may_change_afterwards():
+    sent = []
+
+    async def calls(batching):
+        outcomes = {"ant": 1.0}
+        told = asyncio.ensure_future(batching.tell("d-1", outcomes))
+        await asyncio.sleep(0)
+        outcomes["ant"] = 0.0
+        return await told
+
+    assert run(service(sent), calls) == ("ant",)
+    assert sent[0][1] == [{"decision": "d-1", "outcomes": {"ant": 1.0}}]
+
+
 def test_a_request_that_is_repeated_has_the_same_keys():
     sent = []
 

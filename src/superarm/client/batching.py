@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, Unpack
 
 from superarm.client.answers import Bandit, Decision
 from superarm.client.clients import AsyncClient
-from superarm.client.requests import AskOptions
+from superarm.client.requests import AskOptions, as_json, as_key, ask_body, id_of, outcomes_of
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -45,20 +45,24 @@ class Batching:
     """
 
     def __init__(self, client: AsyncClient, most: int = 1000) -> None:
-        self._asks: _Lane[tuple[Bandit | str, AskOptions], Decision]
+        self._asks: _Lane[tuple[str, AskOptions], Decision]
         self._asks = _Lane(client.ask_all, most)
-        self._tells: _Lane[tuple[Decision | str, Mapping[Any, float]], tuple[str, ...]]
+        self._tells: _Lane[tuple[str, Mapping[Any, float]], tuple[str, ...]]
         self._tells = _Lane(client.tell_all, most)
 
     async def ask(self, bandit: Bandit | str, **options: Unpack[AskOptions]) -> Decision:
         """Decide which arms to pull now: see `AsyncClient.ask`."""
-        return await self._asks.call((bandit, options))
+        # Checked now: a call that cannot be written would fail all calls of its request.
+        body: Any = ask_body(options)
+        body["key"] = as_key(body.get("key"))
+        as_json(body)
+        return await self._asks.call((id_of(bandit), body))
 
     async def tell(
         self, decision: Decision | str, outcomes: Mapping[Any, float]
     ) -> tuple[str, ...]:
         """Report outcomes of a decision: see `AsyncClient.tell`."""
-        return await self._tells.call((decision, outcomes))
+        return await self._tells.call((id_of(decision), outcomes_of(outcomes)))
 
 
 class _Lane(Generic[Item, Result]):

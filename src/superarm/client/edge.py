@@ -3,45 +3,31 @@
 from __future__ import annotations
 
 import base64
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
-from typing import Any, NamedTuple, Self, Unpack, overload
+from typing import Any, Self, TypeVar, Unpack, overload
 
 import numpy as np
 
 from superarm.client.answers import Bandit
 from superarm.client.clients import Client
+from superarm.client.edge_batches import Batch, Made
 from superarm.client.edge_syncs import Syncs
 from superarm.client.requests import id_of, new_key
 from superarm.core import Reward
-from superarm.core.arguments import as_count
 from superarm.service.bandits.spec import policy_of, rewards_of
 from superarm.service.problems import Problem
 from superarm.sessions import Decision, Session, bulk
-from superarm.sessions.decisions import Name
-from superarm.sessions.edge import give_up, merge, take_over
+from superarm.sessions.edge import fitting, give_up, merge, take_over
 from superarm.sessions.pace import Pace
 from superarm.sessions.unlocked import AskOptions
 
 _MOST_SIZE = 100_000  # arms and numbers of contexts in a batch; the service takes twice as many
 _MOST_DECISIONS = 1000
-
-
-class _Made(NamedTuple):
-    """A decision and its outcomes so far."""
-
-    decision: Decision
-    outcomes: dict[Name, float]
-
-
-class _Batch(NamedTuple):
-    """Decisions on their way to the service. It is sent again as it is, until it arrives."""
-
-    key: str
-    version: str
-    made: list[_Made]
+_Lock = TypeVar("_Lock")
 
 
 class EdgeBandit:
@@ -49,7 +35,8 @@ class EdgeBandit:
 
     `ask` and `tell` are those of a `Session`. `sync` sends the closed decisions to the service, and
     takes a new snapshot, which knows what all other clients have sent. Decisions that are not sent
-    are lost if this process dies. Threads may share an edge bandit, and decide during `sync`.
+    are lost if this process dies. Threads may share an edge bandit, and decide during `sync`. Each
+    process makes its own.
 
     Parameters
     ----------
@@ -113,10 +100,10 @@ class EdgeBandit:
         self._rewards, self._clock = dict(rewards or {}), clock
         # One thread sends at a time, and the others may decide meanwhile.
         self._sending, self._lock = threading.Lock(), threading.RLock()
-        self._now = clock()
-        self._open: dict[str, _Made] = {}
-        self._closed: list[_Made] = []
-        self._batch: _Batch | None = None
+        self._now, self._process = clock(), os.getpid()
+        self._open: dict[str, Made] = {}
+        self._closed: list[Made] = []
+        self._batch: Batch | None = None
         self.session, self._version = self._fetched()
         if self._syncs is not None:
             self._syncs.start()
@@ -145,12 +132,13 @@ class EdgeBandit:
     def ask(self, n: int | None = None, **options: Unpack[AskOptions]) -> Any:
         """The arms to pull now, or ``n`` decisions: see `Session.ask`.
 
-        ``feasible`` is made by ``edge.session.feasible``.
+        ``feasible`` is made by ``edge.session.feasible``. If a `sync` comes in between, arms that
+        are new in its snapshot are left out.
         """
-        with self._lock:
+        with self._here(self._lock):
             self._advance()
-            count = 1 if n is None else as_count(n, "n", least=1)
-            made = self._issued(self.session.ask(count, **options))
+            options["feasible"] = fitting(self.session, options.get("feasible"))
+            made = self._issued(self.session.ask(1 if n is None else n, **options))
             return made[0] if n is None else made
 
     def ask_many(self, n: int, *, propensities: int | None = None) -> list[Decision]:
@@ -160,7 +148,7 @@ class EdgeBandit:
         the first decision. All decisions of a call share the samples of the propensities. A call
         takes at most 100,000 decisions, and 5,000,000 arms in all of them: make several for more.
         """
-        with self._lock:
+        with self._here(self._lock):
             self._advance()
             return self._issued(bulk.ask_many(self.session, n, propensities))
 
@@ -169,7 +157,7 @@ class EdgeBandit:
     ) -> list[tuple[Any, ...]]:
         """Learn outcomes of many decisions: the same as one `tell` each, or nothing on an error."""
         told = list(told)
-        with self._lock:
+        with self._here(self._lock):
             self._advance()
             found = bulk.tell_many(self.session, told)
             for (decision, outcomes), new in zip(told, found, strict=True):
@@ -178,7 +166,7 @@ class EdgeBandit:
 
     def tell(self, decision: Decision | str, outcomes: Mapping[Any, float]) -> tuple[Any, ...]:
         """Learn outcomes of a decision, here and later at the service: see `Session.tell`."""
-        with self._lock:
+        with self._here(self._lock):
             self._advance()
             new = self.session.tell(decision, outcomes)
             self._learnt(decision, outcomes, new)
@@ -192,7 +180,7 @@ class EdgeBandit:
         service counts it once, whether it had arrived or not. If the service refuses the batch,
         `drop` it to go on.
         """
-        with self._sending:
+        with self._here(self._sending):
             n_sent = self._send()
             session, version = self._fetched()
             with self._lock:
@@ -204,7 +192,7 @@ class EdgeBandit:
 
     def drop(self) -> int:
         """Forget the batch that the service has refused. Returns how many decisions it had."""
-        with self._sending:
+        with self._here(self._sending):
             batch, self._batch = self._batch, None
             return 0 if batch is None else len(batch.made)
 
@@ -212,7 +200,7 @@ class EdgeBandit:
         """Send everything, open decisions with the outcomes so far. No outcomes can follow."""
         if self._syncs is not None:
             self._syncs.end()
-        with self._sending:
+        with self._here(self._sending):
             with self._lock:
                 for one in give_up(self.session):
                     self._close(one.id)
@@ -224,9 +212,19 @@ class EdgeBandit:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def _here(self, lock: _Lock) -> _Lock:
+        """The lock, if this is the process that made the edge bandit."""
+        # Asked first: a lock may stay locked for ever in a process that was forked.
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "an EdgeBandit must be used in the process that made it, got a copy in a forked "
+                "process, which would repeat its decisions; make one in each process"
+            )
+        return lock
+
     def _issued(self, made: list[Decision]) -> list[Decision]:
         for one in made:
-            self._open[one.id] = _Made(one, {})
+            self._open[one.id] = Made(one, {})
             if not one.arms:
                 self._close(one.id)
         return made
@@ -256,18 +254,18 @@ class EdgeBandit:
         # Not more than there are now: other threads may close decisions faster than they are sent.
         n_sent, n_wanted = 0, self.n_unsent
         while n_sent < n_wanted and (batch := self._next_batch()):
-            plain = [_plain(one) for one in batch.made]
+            plain = [one.as_dict() for one in batch.made]
             self._client.merge(self._bandit, batch.version, plain, key=batch.key)
             self._batch = None
             n_sent += len(batch.made)
         return n_sent
 
-    def _next_batch(self) -> _Batch | None:
+    def _next_batch(self) -> Batch | None:
         with self._lock:
             if self._batch is None and self._closed:
                 n = _n_fitting([one.decision for one in self._closed[:_MOST_DECISIONS]])
                 made, self._closed = self._closed[:n], self._closed[n:]
-                self._batch = _Batch(new_key(), self._version, made)
+                self._batch = Batch(new_key(), self._version, made)
             return self._batch
 
     def _fetched(self) -> tuple[Session, str]:
@@ -290,11 +288,3 @@ def _n_fitting(decisions: list[Decision]) -> int:
     # A context may have numbers for each of many arms.
     sizes = (len(one.arms) + np.size(one.context or ()) for one in decisions)
     return max(1, sum(total <= _MOST_SIZE for total in accumulate(sizes)))
-
-
-def _plain(made: _Made) -> dict[str, Any]:
-    """A decision as a batch has it."""
-    plain = made.decision.as_dict()
-    if plain["values"] is None:
-        del plain["values"]
-    return {**plain, "outcomes": made.outcomes}

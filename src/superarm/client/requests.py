@@ -62,7 +62,7 @@ class Request:
         if self.body is not None:
             # json.dumps escapes to ASCII, so that the service refuses names with lone surrogates.
             # httpx would fail to encode these names.
-            arguments["content"] = _as_json(self.body)
+            arguments["content"] = as_json(self.body)
             headers["Content-Type"] = "application/json"
         if self.key is not None:
             headers["Idempotency-Key"] = self.key
@@ -75,7 +75,8 @@ class Request:
         return {**self.for_httpx(), "timeout": httpx.Timeout(10.0, read=None)}
 
 
-def _as_json(body: Any) -> bytes:
+def as_json(body: Any) -> bytes:
+    """Write a body, or raise ValueError or TypeError if JSON cannot have it."""
     try:
         return json.dumps(body, allow_nan=False, default=_as_plain).encode()
     except ValueError:

@@ -34,9 +34,10 @@ _DECISION = {
     **{name: SCHEMA[name] for name in ("decision", "number", "round", "time", "status")},
     **{name: SCHEMA[name] for name in ("set_propensity", "n_samples", "context")},
     "ranked": "BOOLEAN",
+    "logged": "DOUBLE",  # the time whose day is that of the file
     **dict.fromkeys(("values", "outcomes", "propensities"), "DOUBLE[]"),
 }
-_FIRST_REMOTE = 2**53
+_FIRST_REMOTE, _MOST_PER_EVENT = 2**53, 2**14
 _SMALLEST_OBJECT = 16 << 20  # bytes of a JSON line that DuckDB takes without being told
 
 
@@ -59,7 +60,6 @@ class Export:
             for name in names
         }
         self._longest = _SMALLEST_OBJECT
-        self._n_remote = 0
 
     def __enter__(self) -> Self:
         return self
@@ -78,17 +78,21 @@ class Export:
         context = plain.get("context")
         if context is not None and not isinstance(context[0], list):
             context = [context]
-        row = {**plain, **more, "decision": plain["id"], "number": number, "context": context}
+        row = {"logged": plain["time"], **plain, **more}
+        row |= {"decision": plain["id"], "number": number, "context": context}
         self._write("decisions", row)
 
-    def remote(self, plain: Mapping[str, Any]) -> None:
-        """Add a closed decision of a client, with its outcomes by arm."""
+    def remote(self, plain: Mapping[str, Any], *, seq: int, place: int, logged: float) -> None:
+        """Add a closed decision of a client, with its outcomes by arm.
+
+        ``seq`` and ``logged`` are the number and the time of the event that has it, and ``place``
+        is its place in the event. Files of removed events must stay as they are. So its number and
+        its file follow from the event: clients count anew, and may send a decision days later.
+        """
         known = [plain["outcomes"].get(arm) for arm in plain["arms"]]
         status = "expired" if None in known else "told"
-        # Numbers of its own: those at the end of the ids begin anew with each snapshot.
-        number = _FIRST_REMOTE + self._n_remote
-        self._n_remote += 1
-        self.decide(plain, number=number, status=status, outcomes=known)
+        number = _FIRST_REMOTE + seq * _MOST_PER_EVENT + place
+        self.decide(plain, number=number, status=status, outcomes=known, logged=logged)
 
     def tell(self, number: int, outcomes: Mapping[Any, float]) -> None:
         """Add outcomes of a decision, by arm."""
@@ -148,7 +152,7 @@ class Export:
                     ELSE 'open' END) AS status,
                 CASE WHEN ranked THEN nth END AS place, arm, value, outcome, propensity,
                 set_propensity, n_samples, context, nth,
-                strftime(make_timestamp(CAST("time" * 1e6 AS BIGINT)), '%Y-%m-%d') AS date
+                strftime(make_timestamp(CAST(logged * 1e6 AS BIGINT)), '%Y-%m-%d') AS date
             FROM rows JOIN complete USING (number)"""
 
     def _rows(self, name: str, columns: Mapping[str, str]) -> str:

@@ -45,8 +45,8 @@ def _follow(event: Event, body: dict[str, Any], found: Export, arms: list[str]) 
         for one in told_of(body):
             found.tell(decision_number(one["decision"]), one["outcomes"])
     elif event.kind == "merged":
-        for one in body["decisions"]:
-            found.remote(one)
+        for place, one in enumerate(body["decisions"]):
+            found.remote(one, seq=event.seq, place=place, logged=event.time)
     elif event.kind == "expired":
         for id in body["decisions"]:
             found.expire(decision_number(id))

@@ -20,7 +20,8 @@ from superarm.sessions.ledger import Ledger
 from superarm.sessions.seeding import Seeding
 from superarm.sessions.session import Session
 from superarm.sessions.state import state_later
-from superarm.sessions.unlocked import UnlockedSession
+from superarm.sessions.unlocked import Sets, UnlockedSession
+from superarm.sets import Feasible
 
 
 class HalfMergedError(RuntimeError):
@@ -71,6 +72,19 @@ def _learn_again(session: UnlockedSession, record: Record) -> None:
             session._tell(record, known)
         finally:
             record.outcomes.update(known)
+
+
+def fitting(session: Session, given: Sets) -> Sets:
+    """Constraints that were made with the share before, for a share that may have more arms.
+
+    Arms that were added since are not available: who made the constraints did not know them.
+    """
+    n_arms = session._unlocked.policy.reward.n_arms
+    if not isinstance(given, Feasible) or given.n_arms is None or given.n_arms >= n_arms:
+        return given
+    n_new = n_arms - given.n_arms
+    heavy = None if given.weights is None else np.pad(given.weights, (0, n_new))
+    return given.but(available=np.pad(given.available, (0, n_new)), weights=heavy, n_arms=n_arms)
 
 
 def give_up(session: Session) -> list[Decision]:

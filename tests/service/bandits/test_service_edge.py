@@ -125,6 +125,23 @@ def test_late_batches_are_learnt(line, bandit):
     assert all("dog" not in late.ask().arms for _ in range(20))
 
 
+def test_constraints_outlive_a_sync_that_brings_arms(line, bandit):
+    """A thread may sync at any moment between the constraints and the decision."""
+    edge = line.edge(bandit)
+    make = edge.session.feasible
+    weights = {"ant": 1.0, "bee": 1.0, "cat": 1.0, "dog": 5.0}
+    some, plain = make(must=["ant"]), make(2, must_not=["cat"], at_most=True)
+    light = make(weights=weights, budget=3.0)
+    line.service.post(f"/v1/bandits/{bandit}/arms", json={"arms": ["eel", "fox"]})
+    edge.sync()
+    known = {"ant", "bee", "cat", "dog"}
+    assert all("ant" in one.arms for one in edge.ask(20, feasible=some))
+    assert all(set(one.arms) <= known - {"cat"} for one in edge.ask(20, feasible=plain))
+    assert all(set(one.arms) <= known - {"dog"} for one in edge.ask(20, feasible=light))
+    with pytest.raises(ValueError, match="must be at least 1"):
+        edge.ask(0)
+
+
 def test_a_batch_that_is_never_sent_changes_nothing(line, bandit):
     lost, edge = line.edge(bandit), line.edge(bandit)
     play(lost, 9, good="dog")

@@ -10,8 +10,10 @@ from edge_clients import ONCE, Line, belief_of, merged, play, taught
 from forked_server import ForkedServer
 from serving import client_of, create, decide, tell
 from superarm.client import Client, EdgeBandit, ServerError, UnreachableError
+from superarm.offpolicy.export import read_export
 from superarm.service.bandits.compaction import compact
 from superarm.service.bandits.replay import replay
+from superarm.service.export import export
 from superarm.service.log import queries
 from superarm.service.log.sqlite import SQLiteStore
 
@@ -60,6 +62,29 @@ def test_a_batch_cannot_count_again_after_its_event_was_compacted(path, monkeypa
         edge = line.edge(bandit)
         play(edge, 1)
         assert edge.sync() == 1
+
+
+def test_files_of_removed_days_stay_as_they_are(path, tmp_path):
+    """A batch may come after midnight, and clients count their decisions anew."""
+    out, day = tmp_path / "archive", [100.2]
+    with client_of(path, clock=lambda: day[0] * 86_400) as client:
+        line, bandit = Line(client), create(client, seed=1)
+        early = line.edge(bandit, clock=lambda: day[0] * 86_400)
+        late = line.edge(bandit, clock=lambda: day[0] * 86_400)
+        made = play(early, 3, propensities=5)
+        early.close()
+        made += play(late, 2, propensities=5)
+        day[0] = 101.2
+        late.sync()
+    store = SQLiteStore(path)
+    of_days = [export(store, store.bandit(bandit), out)]
+    before = read_export(out)
+    assert compact(store, store.bandit(bandit), {}, 101 * 86_400) == 1
+    of_days.append(export(store, store.bandit(bandit), out))
+    store.close()
+    assert [len(files) for files in of_days] == [2, 1]
+    assert read_export(out) == before
+    assert [row["arms"] for row in before[0]] == [list(one.arms) for one in made]
 
 
 def test_a_commit_that_fails_is_no_loss(path, monkeypatch):
@@ -173,3 +198,19 @@ def test_replay_is_the_same_bit_for_bit(path, name):
     if lift is not None:
         assert (lift["n_policy"], lift["n_holdout"]) == tuple(live.session._unlocked.trial.counts)
         assert lift["n_policy"] + lift["n_holdout"] == n_merged + 4
+
+
+def test_a_forked_process_sends_nothing_twice(path):
+    """Its copy would have the same decisions, the same draws, and a lock that may be locked."""
+    with client_of(path) as client:
+        line, bandit = Line(client), create(client, seed=1)
+        edge = line.edge(bandit)
+        play(edge, 3)
+        edge.ask()
+        edge._process += 1  # as a copy in another process finds it
+        for call in (edge.ask, edge.sync, edge.close, edge.drop, lambda: edge.ask_many(2)):
+            with pytest.raises(RuntimeError, match="make one in each process"):
+                call()
+        edge._process -= 1
+        edge.close()
+        assert len(merged(line, bandit)) == 4

@@ -286,8 +286,10 @@ def test_a_lost_server_is_tried_again(visit, bandit):
     page.locator(".arms .arm").first.wait_for()
     page.route("**/v1/**", lambda route: route.abort("connectionrefused"))
     page.get_by_role("button", name="Trying again…").wait_for()
+    page.get_by_text("The server cannot be reached").wait_for()
     page.unroute("**/v1/**")
     page.get_by_role("button", name="Live").wait_for()
+    wait_for_count(page.get_by_text("The server cannot be reached"), 0)
 
 
 def test_a_server_that_hangs_and_recovers(visit, bandit):

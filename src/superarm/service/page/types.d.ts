@@ -28,7 +28,7 @@ export interface Bandit {
   spec: {
     reward: { name: string; weights?: unknown };
     oracle: { kind: string };
-    belief: { kind: string; context?: number };
+    belief: { kind: string; context?: number; discount?: number };
     expiry?: unknown;
     holdout?: unknown;
     features?: number;
@@ -106,6 +106,7 @@ export interface HistoryPoint {
   time: number;
   estimate: number | null;
   evaluations: number | null;
+  told: number;
 }
 
 export interface History {
@@ -156,6 +157,7 @@ export interface Note {
   serial: number;
   content: string | Error;
   action?: { label: string; run: () => void };
+  isAway?: boolean; // the server could not be reached when the page asked by itself
 }
 
 export interface PageActions {
@@ -163,4 +165,5 @@ export interface PageActions {
   note: (content: string | Error, action?: Note["action"]) => void;
   announce: (words: string) => void;
   onproblem: (error: Error) => void;
+  onanswer: () => void;
 }

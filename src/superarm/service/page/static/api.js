@@ -67,6 +67,12 @@ async function problemOf(response) {
 
 /** @param {string} name */
 function segment(name) {
+  // Browsers take these for folders, escaped or not, so that the request would be another one.
+  if (name === "." || name === "..")
+    throw new Problem({
+      title: "This name cannot be part of an address in a browser",
+      fix: "Use the Python client, such as client.retire(bandit, name).",
+    });
   try {
     return encodeURIComponent(name);
   } catch {

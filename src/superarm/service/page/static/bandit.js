@@ -131,7 +131,8 @@ export function BanditView({ id, takesFocus, explain, ondelete }) {
     <div class="columns">
       <div>
         <${HistoryChart} history=${feed.history}
-          hasEvaluations=${feed.bandit ? mayEvaluate(feed.bandit) : false} />
+          hasEvaluations=${feed.bandit ? mayEvaluate(feed.bandit) : false}
+          nMerged=${feed.bandit?.merged ?? 0} />
         <${Decisions} feed=${feed} explain=${explain} />
       </div>
       <${Arms} feed=${feed} search=${search} />

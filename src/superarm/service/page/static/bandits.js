@@ -21,7 +21,7 @@ const SEARCH_AFTER_MS = 250;
  * @param {string} query a text in the names
  */
 function useBandits(version, nPages, query) {
-  const { onproblem } = usePage();
+  const { onanswer, onproblem } = usePage();
   const [list, setList] = useState({
     known: /** @type {Bandit[] | null} */ (null),
     hasMore: false,
@@ -38,6 +38,7 @@ function useBandits(version, nPages, query) {
         known.push(...answer.bandits);
         next = answer.next ?? null;
       }
+      onanswer();
       if (!isOver) setList({ known, hasMore: next !== null });
     };
     const refresh = () => load().catch((error) => isOver || onproblem(error));

@@ -30,8 +30,8 @@ const QUANTITIES = {
 
 const OPTIONS = Object.entries(QUANTITIES).map(([name, { title }]) => [name, title]);
 
-/** @param {{ history: History, hasEvaluations: boolean }} props */
-export function HistoryChart({ history, hasEvaluations }) {
+/** @param {{ history: History, hasEvaluations: boolean, nMerged: number }} props */
+export function HistoryChart({ history, hasEvaluations, nMerged }) {
   const [which, setWhich] = useState("estimate");
   const { label, isAveraged } = QUANTITIES[which];
   const points = pointsOf(history, which, isAveraged);
@@ -50,10 +50,21 @@ export function HistoryChart({ history, hasEvaluations }) {
     ${
       points.length > 0
         ? html`<${Chart} points=${points} label=${label} />`
-        : html`<p class="empty">The ${label} per round appears here after the first outcomes.</p>`
+        : html`<p class="empty">${emptyText(history, label, nMerged)}</p>`
     }
     <p class="muted about">${about}</p>
   </section>`;
+}
+
+/**
+ * @param {History} history
+ * @param {string} label
+ * @param {number} nMerged
+ */
+function emptyText({ points }, label, nMerged) {
+  if (points.some(({ told }) => told > 0)) return `The ${label} of this bandit is not known.`;
+  if (nMerged > 0) return "Decisions from the edge are not in this chart.";
+  return `The ${label} per round appears here after the first outcomes.`;
 }
 
 /**

@@ -1,13 +1,13 @@
 // The latest decisions of a bandit, with their outcomes.
 
-/** @import { Decision } from "../types" */
+/** @import { Bandit, Decision } from "../types" */
 /** @import { Feed } from "./feed.js" */
 
 import { Button, Select } from "./controls.js";
 import { DECISIONS_PER_PAGE } from "./feed.js";
 import { useKeptFocus } from "./focus.js";
 import { outcomeOf, TellForm } from "./forms.js";
-import { clock, moment, number } from "./format.js";
+import { clock, count, moment, number } from "./format.js";
 import { html, useRef } from "./html.js";
 import { Name } from "./names.js";
 import { usePage } from "./panels.js";
@@ -38,7 +38,7 @@ export function Decisions({ feed, explain }) {
           html`<${Row} key=${decision.id} feed=${feed} decision=${decision} explain=${explain} />`,
       )}
     </ol>
-    ${bandit && decisions.length === 0 && html`<p class="empty">${emptyText(view.status)}</p>`}
+    ${bandit && decisions.length === 0 && html`<p class="empty">${emptyText(view.status, bandit)}</p>`}
     ${
       decisions.length >= view.limit &&
       html`<${Button} class="quiet" onclick=${showMore}>Show more<//>`
@@ -46,12 +46,17 @@ export function Decisions({ feed, explain }) {
   </section>`;
 }
 
-/** @param {string} status */
-const emptyText = (status) =>
-  status
-    ? `No decision is ${STATUSES[/** @type {keyof typeof STATUSES} */ (status)]}.`
-    : "No decisions yet. Press Decide (d), or POST to this bandit’s /decisions. " +
-      "Decisions appear here as they arrive.";
+/**
+ * @param {string} status
+ * @param {Bandit} bandit
+ */
+function emptyText(status, { merged }) {
+  if (status) return `No decision is ${STATUSES[/** @type {keyof typeof STATUSES} */ (status)]}.`;
+  const how = "Press Decide (d), or POST to this bandit’s /decisions.";
+  return merged > 0
+    ? `Decisions from the edge are not listed, and there are no others yet. ${how}`
+    : `No decisions yet. ${how} Decisions appear here as they arrive.`;
+}
 
 /** @param {{ feed: Feed, decision: Decision, explain: (id: string) => void }} props */
 function Row({ feed, decision, explain }) {
@@ -67,7 +72,7 @@ function Row({ feed, decision, explain }) {
       </time>
       <span class=${`status ${status}`}>${STATUSES[status]}</span>
       ${decision.holdout && html`<span class="status held">hold-out</span>`}
-      <span class="muted round">round ${round}</span>
+      <span class="muted round">round ${count(round)}</span>
       <code class="muted id">${id}</code>
       <span class="space"></span>
       <${Button} class="small" aria-label=${`Tell outcomes of decision ${id}`}

@@ -10,7 +10,10 @@ import { watch } from "./watch.js";
 export const DECISIONS_PER_PAGE = 30;
 const HISTORY_POINTS = 200;
 // Beliefs that count outcomes, which a verdict needs. It also needs an additive reward.
-const JUDGED = ["learned_beta", "gaussian", "flat_gaussian", "mean", "ucb", "kl_ucb"];
+const JUDGED =
+  "learned_beta beta shared_seed single_seed logistic gaussian flat_gaussian mean ucb kl_ucb".split(
+    " ",
+  );
 const MOST_ARMS_JUDGED = 20_000; // a verdict on more arms would keep decisions waiting
 const HISTORY_EVERY_MS = 3000; // the history of a long log is expensive for the server
 
@@ -131,7 +134,9 @@ export class Feed {
     const { n_arms, k, retired, spec } = this.bandit;
     const { oracle, reward } = spec;
     const isAdditive = oracle.kind === "top_k" || (reward.name === "linear" && !reward.weights);
-    const isCounted = JUDGED.includes(spec.belief.kind) && isAdditive;
+    const { kind, context, discount = 1 } = spec.belief;
+    const isSteady = !context && discount === 1; // means that change have no verdict
+    const isCounted = JUDGED.includes(kind) && isSteady && isAdditive;
     const isJudged = isCounted && k < n_arms - retired.length;
     [this.verdict, this.lift] = await Promise.all([
       isJudged && n_arms <= MOST_ARMS_JUDGED ? api.verdict(this.id) : null,

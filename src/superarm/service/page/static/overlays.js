@@ -34,10 +34,17 @@ export function useOverlays() {
       // A missing or wrong key locks the page. Another problem is shown once, until dismissed.
       onproblem(error) {
         serial += 1;
-        const added = { serial, content: error };
+        const isAway = error instanceof Problem && error.status === 0;
+        const added = { serial, content: error, isAway };
         const isBad = (/** @type {Note} */ { content }) => content instanceof Error;
         if (error instanceof Problem && error.status === 401) setLocked((now) => now ?? error);
         else setNotes((all) => (all.some(isBad) ? all : [...all, added].slice(-MOST_NOTES)));
+      },
+      // That the server cannot be reached is not true any more.
+      onanswer() {
+        setNotes((all) =>
+          all.some(({ isAway }) => isAway) ? all.filter((one) => !one.isAway) : all,
+        );
       },
     };
     return made;
