@@ -179,7 +179,7 @@ def test_an_oracle_that_knows_no_constraints_fails():
     rng, reward = np.random.default_rng(0), sa.LinearReward(5)
     with pytest.raises(
         TypeError,
-        match=r"whole number here, where constraints are not known, got Feasible\(2, must",
+        match=r"whole number here, where constraints are not known and no arm can be retired, got Feasible\(2, must",
     ):
         sa.Policy(sa.BetaBelief(5), KnowsOnlyK(), reward, Feasible(2, must=[4])).ask(rng=rng)
     with pytest.raises(ValueError, match="Careless must pick a set that is feasible"):
