@@ -10,6 +10,7 @@ from the same round, and the table has their medians over the rounds:
 - single requests against a bare Starlette application with answers of the same size;
 - bulk requests of 100 against the library's own ``ask`` and ``tell``;
 - two workers against one, with two bandits;
+- the default belief against `BetaBelief`, which all other bandits have;
 - the 99th percentile of the latency against the median, also while a page watches a bandit with
   many events, another bandit has a million arms, and a third has a reward that sleeps.
 

@@ -77,6 +77,5 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 def _seconds(process: psutil.Process) -> float:
     with contextlib.suppress(psutil.NoSuchProcess):  # a connection may end
         times = process.cpu_times()
-
         return times.user + times.system
     return 0.0
