@@ -19,6 +19,11 @@ if platform.machine().lower() in ("x86_64", "amd64"):
     os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")  # before numpy is imported
 # Test processes share the processors already: threads of a product of matrices would only wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Processes started from here keep the memory of arrays for the next ones. The system would clear
+# every page that it hands out again. Only the C library of GNU knows these settings.
+os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(2**25))
+os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(2**29))
+os.environ.setdefault("MALLOC_TOP_PAD_", str(2**24))
 
 # Files of the tests are in memory, where there is a folder for that: a tenth of the time of tests
 # that write files is spent in the file system. A whole run writes less than 100 MB.
