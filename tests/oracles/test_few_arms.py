@@ -43,12 +43,14 @@ def test_bounds_of_all_arms_are_those_of_each(monotone, concave, chords):
             assert (many[0][arm], many[1][arm]) == expected
 
 
-def test_more_points_than_a_byte_can_count():
+@pytest.mark.parametrize("n_arms", [2, 20])
+def test_more_points_than_a_byte_can_count(n_arms):
+    """Bounds of few arms are computed in plain numbers, and those of many arms in arrays."""
     rng = np.random.default_rng(1)
-    known = SingleArms(np.ones(2), 300, monotone=False, concave=False)
+    known = SingleArms(np.ones(n_arms), 300, monotone=False, concave=False)
     for x in rng.permutation(300) / 300:
         known.add(0, float(x), float(x))
-    lower, upper = known.bounds(np.array([0.9, 0.9]))
+    lower, upper = known.bounds(np.full(n_arms, 0.9))
     assert (lower[0], upper[0]) == (0.9, 0.9)
 
 

@@ -11,7 +11,7 @@ bounds exclude. So it makes audits, which `Audits` counts.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.optional import is_concave
 from superarm.oracles._lazy import contradictions
 from superarm.oracles._lazy.audits import share_excluded
+from superarm.oracles._lazy.points import TINY, least_useful
 
 # The most that a count of one byte can hold.
 _MOST_INT8 = 127
@@ -28,8 +29,8 @@ _MOST_INT8 = 127
 _ROUNDING = 4e-16
 # The weight of a new answer in the average share of B that the answers use.
 _NEW_SHARE = 0.05
-# Keeps a division by a distance finite when the distance is 0.
-_TINY = 1e-300
+# Up to this number of arms, plain numbers are faster than arrays: eight times for one arm.
+_FEW = 12
 
 
 class SingleArms:
@@ -108,6 +109,17 @@ class SingleArms:
             False for the bounds that would hold if the f_i were not concave.
         """
         x, f, n, lipschitz = self.x[:, arms], self.f[:, arms], self.n[arms], self.lipschitz[arms]
+        chords = chords and self.concave
+        if len(theta) <= _FEW:
+            each = (one.T.tolist() for one in (theta, x, f, n, lipschitz))
+            found = [
+                _bounds_of_one(mean, xs[:count], fs[:count], slope, self.monotone, chords)
+                if count
+                else (least, max(least, most))
+                for mean, xs, fs, count, slope in zip(*each, strict=True)
+            ]
+            lower, upper = np.array(found, np.float64).reshape(-1, 2).T
+            return lower, upper
         # The place of the first point to the right of theta, per arm. Small counts add up faster.
         kind = np.int8 if len(x) <= _MOST_INT8 else np.intp
         right = (x <= theta).view(np.int8).sum(axis=0, dtype=kind).astype(np.intp)
@@ -126,8 +138,23 @@ class SingleArms:
         reach = lipschitz[has] * (x_right - theta[has])
         lower[has] = np.maximum(lower[has], f_right - reach)
         upper[has] = np.minimum(upper[has], f_right if self.monotone else f_right + reach)
-        if self.concave and chords:
-            _tighten_by_chords(theta, right, (x, f, n), lipschitz, lower, upper)
+        # A concave function is above its chords, and below their extensions: the chord around theta
+        # bounds from below, the next ones on both sides from above.
+        for behind in (1, 2, 0) if chords else ():
+            first = right - behind
+            both = ((first >= 0) & (first + 1 < n)).nonzero()[0]
+            one, other = (first[both], both), (first[both] + 1, both)
+            x1, f1, x2, f2 = x[one], f[one], x[other], f[other]
+            # Points that are this close say nothing, and the share would overflow.
+            share = (theta[both] - x1) / np.maximum(x2 - x1, TINY)
+            line = f1 + (f2 - f1) * share
+            # Small answers may be differences of large numbers, which round at the size of B.
+            size = np.abs(f1) + np.abs(f2) + lipschitz[both]
+            slack = _ROUNDING * size * (1 + np.abs(share))
+            if behind == 1:
+                lower[both] = np.maximum(lower[both], line - slack)
+            else:
+                upper[both] = np.minimum(upper[both], line + slack)
         # Last, since chords round: an answered question has its answer, to the last digit.
         lower[exact], upper[exact] = value, value
         return lower, np.maximum(lower, upper)
@@ -174,7 +201,7 @@ class SingleArms:
         xs.insert(place, x)
         fs.insert(place, f)
         if n == len(self.x):
-            least = _least_useful(np.array(xs), place)
+            least = least_useful(np.array(xs), place)
             del xs[least], fs[least]
         self.x[: len(xs), arm], self.f[: len(fs), arm], self.n[arm] = xs, fs, len(xs)
         return near
@@ -246,37 +273,28 @@ class Audits:
         return audits
 
 
-def _least_useful(xs: FloatArray, newest: int) -> int:
-    """The place of the point that is least missed: the gap it leaves is small for its distance."""
-    crowd = np.full(len(xs), np.inf)  # the ends stay
-    distance = np.maximum(np.abs(xs[1:-1] - xs[newest]), _TINY)
-    crowd[1:-1] = (xs[2:] - xs[:-2]) / distance
-    crowd[newest] = np.inf
-    return int(np.argmin(crowd))
-
-
-def _tighten_by_chords(
-    theta: FloatArray,
-    right: IndexArray,
-    points: tuple[FloatArray, FloatArray, IndexArray],
-    lipschitz: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-) -> None:
-    """Tighten bounds in place: a concave function is above its chords, below their extensions."""
-    x, f, n = points
-    # The chord around theta bounds from below, the next ones on both sides from above.
-    for first, inside in ((right - 1, True), (right - 2, False), (right, False)):
-        both = ((first >= 0) & (first + 1 < n)).nonzero()[0]
-        one, other = (first[both], both), (first[both] + 1, both)
-        x1, f1, x2, f2 = x[one], f[one], x[other], f[other]
-        # Points that are this close say nothing, and the share would overflow.
-        share = (theta[both] - x1) / np.maximum(x2 - x1, _TINY)
-        line = f1 + (f2 - f1) * share
-        # Small answers may be differences of large numbers, which round at the size of B.
-        size = np.abs(f1) + np.abs(f2) + lipschitz[both]
-        slack = _ROUNDING * size * (1 + np.abs(share))
-        if inside:
-            lower[both] = np.maximum(lower[both], line - slack)
-        else:
-            upper[both] = np.minimum(upper[both], line + slack)
+def _bounds_of_one(
+    theta: float, xs: list[float], fs: list[float], lipschitz: float, monotone: bool, chords: bool
+) -> tuple[float, float]:
+    """As `SingleArms.bounds`, to the last bit, for one arm with at least one point."""
+    right, n, lower, upper = bisect_right(xs, theta), len(xs), -math.inf, math.inf
+    if right:
+        x, f = xs[right - 1], fs[right - 1]
+        if x == theta:
+            return f, f
+        reach = lipschitz * (theta - x)
+        lower, upper = (f if monotone else f - reach), f + reach
+    if right < n:
+        f, reach = fs[right], lipschitz * (xs[right] - theta)
+        lower, upper = max(lower, f - reach), min(upper, f if monotone else f + reach)
+    for first in (right - 1, right - 2, right) if chords else ():
+        if first >= 0 and first + 1 < n:
+            x, f, f2 = xs[first], fs[first], fs[first + 1]
+            share = (theta - x) / max(xs[first + 1] - x, TINY)
+            line = f + (f2 - f) * share
+            slack = _ROUNDING * (abs(f) + abs(f2) + lipschitz) * (1 + abs(share))
+            if first == right - 1:
+                lower = max(lower, line - slack)
+            else:
+                upper = min(upper, line + slack)
+    return lower, max(lower, upper)
