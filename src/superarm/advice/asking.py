@@ -114,6 +114,8 @@ def run_block(
     evaluate: Evaluator, probes: Sequence[Generator[Ask, FloatArray, object]]
 ) -> list[object]:
     """Run probes side by side: their first questions together, then their second ones, ..."""
+    if len(probes) == 1:
+        return [_run_alone(evaluate, probes[0])]
     found: list[object] = [None] * len(probes)
     # A generator is sent None before its first question.
     answers: list[tuple[int, FloatArray | None]] = [(j, None) for j in range(len(probes))]
@@ -127,3 +129,13 @@ def run_block(
         values_of = evaluate.answer([ask for _, ask in asks])
         answers = [(number, values) for (number, _), values in zip(asks, values_of, strict=True)]
     return found
+
+
+def _run_alone(evaluate: Evaluator, one: Generator[Ask, FloatArray, object]) -> object:
+    values: FloatArray | None = None
+    while True:
+        try:
+            ask = one.send(values)  # type: ignore[arg-type]
+        except StopIteration as end:
+            return end.value
+        (values,) = evaluate.answer([ask])

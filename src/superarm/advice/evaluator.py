@@ -157,11 +157,17 @@ class Evaluator:
             if answer.failure is None or not ask.split or len(ask.sets) < 2:
                 return self._kept(ask, answer)
             self._splits = True  # from now on, so that one failure does not hide other answers
-        values = []
-        for part in _one_by_one(ask):
+        values = np.empty(len(ask.sets))
+        for j, (arms, means, sort) in enumerate(zip(ask.sets, ask.means, ask.sort, strict=True)):
             self._look()
-            values.append(self._kept(part, _call(self.reward, part)))
-        return np.concatenate(values) if values else np.zeros(0)
+            value, failure, took_s = _single(self.reward, arms, means, sort)
+            self.n_evaluated += 1
+            if failure is None:
+                self._single_s.append(took_s)
+            if not math.isfinite(value):
+                value = self._fail(*_sorted(arms, means), failure or f"answered {value}")
+            values[j] = value
+        return values
 
     def _look(self) -> None:
         may_stop()
@@ -220,24 +226,38 @@ def _call_all(reward: Reward, asks: list[Ask]) -> list[_Answer]:
 
 def _call(reward: Reward, ask: Ask) -> _Answer:
     """One call of the reward: of one set, or of a batch. It may run in another process."""
+    if ask.theta is None:
+        value, failure, took_s = _single(reward, ask.sets[0], ask.means[0], ask.sort[0])
+        return _Answer([] if failure else [value], failure, took_s)
     start = time.perf_counter()
     try:
-        if ask.theta is None:
-            arms, means = ask.sets[0], ask.means[0]
-            if ask.sort[0]:
-                arms, means = _sorted(arms, means)
-            # Copies, because the reward may write into its arguments.
-            values = [float(reward(arms.copy(), means.copy()))]
-        else:
-            pools = Pools.of(ask.sets, reward.n_arms)
-            given = np.array(reward.batch(pools, ask.theta.copy()), np.float64)
-            if given.shape != (len(ask.sets),):
-                what = f"gave a batch of shape {given.shape} for {len(ask.sets)} sets"
-                return _Answer([], what, 0.0)
-            values = given.tolist()
+        pools = Pools.of(ask.sets, reward.n_arms)
+        given = np.array(reward.batch(pools, ask.theta.copy()), np.float64)
+        if given.shape != (len(ask.sets),):
+            what = f"gave a batch of shape {given.shape} for {len(ask.sets)} sets"
+            return _Answer([], what, 0.0)
+        values = given.tolist()
     except Exception as error:  # any failure is reported, and the inspection goes on
-        return _Answer([], f"raised {type(error).__name__}: {error}", 0.0)
+        return _Answer([], _raised(error), 0.0)
     return _Answer(values, None, time.perf_counter() - start)
+
+
+def _single(
+    reward: Reward, arms: IndexArray, means: FloatArray, sort: bool
+) -> tuple[float, str | None, float]:
+    """The value of one set, what went wrong if there is none, and the seconds of the call."""
+    start = time.perf_counter()
+    try:
+        # Copies, because the reward may write into its arguments.
+        arms, means = _sorted(arms, means) if sort else (arms.copy(), means.copy())
+        value = float(reward(arms, means))
+    except Exception as error:  # any failure is reported, and the inspection goes on
+        return math.nan, _raised(error), 0.0
+    return value, None, time.perf_counter() - start
+
+
+def _raised(error: Exception) -> str:
+    return f"raised {type(error).__name__}: {error}"
 
 
 def _sorted(arms: IndexArray, means: FloatArray) -> tuple[IndexArray, FloatArray]:
