@@ -83,6 +83,22 @@ def pytest_configure(config):
     config.pluginmanager.register(FilesWithExamples())
 
 
+def pytest_collection_modifyitems(items):
+    """Tests that need a browser come first, then those that need PostgreSQL.
+
+    The first process begins with the first tests, and others take over tests from its end. So one
+    process runs all of these tests. Each process would start a browser and a server of its own,
+    which takes seconds.
+    """
+
+    def place(item):
+        needed = getattr(item, "fixturenames", ())
+        with_postgres = "postgres_server" in needed or "[postgresql" in item.name
+        return 0 if "browser" in needed else 1 if with_postgres else 2
+
+    items.sort(key=place)
+
+
 def pytest_collection_finish():
     gc.freeze()
     # Rarer than by default: looking for cycles takes a tenth of the time of model tests.
