@@ -85,8 +85,12 @@ def largest_w(
         w = a
         for _ in range(_NEWTON_STEPS):
             # A tangent lies above f, so that Newton's method never passes the smaller root.
-            slope = size - np.log(w / rho) - price - 1
-            w = np.where(slope > 0, w - f(w) / slope, np.inf)
+            log = np.log(w / rho)
+            slope = size - log - price - 1
+            better = np.where(slope > 0, w - (size * (w - a) - w * (log + price)) / slope, np.inf)
+            if np.array_equal(better, w):
+                break  # further steps would change nothing
+            w = better
         w = w * _UP
         most = a + (1 + eta) * n * np.asarray(reach) ** 2
         sure = (f(w) >= 0) & ((f(most) >= 0) | (most <= w))
