@@ -14,8 +14,8 @@ from superarm.beliefs import LinearBelief
 from superarm.catalog import POLICIES
 from superarm.features import Encoder
 from superarm.reporting import folders, lacks, pages
-from superarm.reporting.figures import band, inline, name_curves, panels, plain, render
-from superarm.reporting.palette import INK, RED, Look, look
+from superarm.reporting.figures import Look, band, inline, look, name_curves, panels, plain, render
+from superarm.reporting.palette import INK, RED
 from superarm.reporting.statistics import Interval
 from superarm.reporting.tables import Table, as_csv
 from superarm.studies.cells.knowing import shared_of
