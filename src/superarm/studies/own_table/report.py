@@ -130,7 +130,6 @@ def html(
         warnings=warnings(analysis),
         verdict=verdict(analysis),
         contexts=contexts_sentence(analysis),
-        model=problem.model.__name__,
         steps=next_steps(
             analysis,
             settings["table"],
