@@ -32,6 +32,7 @@ from superarm.core.arguments import (
 )
 from superarm.core.k_of_m import top_k
 from superarm.core.showing import one_line
+from superarm.core.states import as_numbers
 
 _CERTAIN = frozenset((0.0, 1.0))
 # Up to this many outcomes a Python set is faster than numpy.
@@ -177,11 +178,11 @@ class BetaBelief:
         state = {
             "belief": "BetaBelief",
             "n_arms": self.n_arms,
-            "a": self.a.tolist(),
-            "b": self.b.tolist(),
+            "a": as_numbers(self.a),
+            "b": as_numbers(self.b),
         }
         if self._prior is not None:
-            state["prior"] = [each.tolist() for each in self._prior]
+            state["prior"] = [as_numbers(each) for each in self._prior]
         level = self.level
         return state if level is None else {**state, "top": {"k": level[0], "margin": level[1]}}
 

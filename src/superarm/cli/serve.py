@@ -72,7 +72,7 @@ _HIGHEST_PORT = 65535
 @click.option(
     "--checkpoint-every",
     type=_at_least_one,
-    default=2000,
+    default=10_000,
     help="Requests between two checkpoints of a bandit.",
 )
 @click.option(

@@ -14,6 +14,7 @@ import numpy as np
 from superarm.core.optional import offers
 from superarm.core.places import LearnsPlaces
 from superarm.core.policy import belief_at
+from superarm.core.states import keeping_arrays
 from superarm.sessions import files
 from superarm.sessions.decisions import Decision, Name
 from superarm.sessions.each import learn
@@ -50,7 +51,8 @@ def share(session: Session, key: str, seed: int) -> Callable[[], bytes]:
             rounds=0,
             n_decisions=0,
         )
-        state = state_later(other)
+        with keeping_arrays():
+            state = state_later(other)
     return lambda: files.encode(state())
 
 

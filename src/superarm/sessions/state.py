@@ -54,7 +54,7 @@ def state_later(session: UnlockedSession) -> Callable[[], dict[str, Any]]:
     }
     # 0, 1, 2, ... need not be written. Names are seldom numbers, and may be a million.
     if arms.names[:1] != [0] or arms.names != list(range(len(arms))):
-        state["names"] = list(arms.names)
+        state["names"] = arms.names  # never changed, only replaced
     if arms.n_first != len(arms):
         state["n_first"] = arms.n_first
     if seeding.own_key is not None:

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypedDict
 from numpy.typing import ArrayLike
 
 from superarm.core import frames
+from superarm.core.states import keeping_arrays
 from superarm.offpolicy.export import Export
 from superarm.sessions import files, state, tables
 from superarm.sessions.arms import size_of
@@ -287,6 +288,6 @@ class SessionView:
         ``dumps`` writes the decisions as JSON: a faster library than ``json`` may space it
         otherwise.
         """
-        with self._lock:
+        with self._lock, keeping_arrays():
             now = state.state_later(self._unlocked)
         return lambda: files.encode(now(), dumps)

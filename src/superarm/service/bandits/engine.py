@@ -34,12 +34,12 @@ from superarm.service.bandits.actor import (
     look_all,
     only,
     resolve,
-    within,
 )
 from superarm.service.bandits.beside import Besides
 from superarm.service.bandits.checkpoints import Checkpoints
 from superarm.service.bandits.failures import no_bandit, problem_of
 from superarm.service.bandits.live import Live
+from superarm.service.bandits.patience import within
 from superarm.service.bandits.spec import Spec
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import DeletedError, Store, StoreError, Turn
@@ -84,7 +84,7 @@ class Engine:
         store: Store,
         own: parts.Factories | None = None,
         *,
-        checkpoint_every: int = 2000,
+        checkpoint_every: int = 10_000,
         n_threads: int | None = None,
         deadline_s: float = 0.0,
         most_loaded: int = 1000,

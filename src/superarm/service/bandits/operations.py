@@ -10,12 +10,12 @@ from concurrent.futures import Executor
 from typing import Any
 
 from superarm.core.stopping import stopping
-from superarm.service.bandits.actor import Awaited, Waiting, only, resolve, within
+from superarm.service.bandits.actor import Awaited, Waiting, only, resolve
 from superarm.service.bandits.changes import Ask, decide_each
 from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.outcomes import Tell, tell_each
-from superarm.service.bandits.patience import GivenUpError, given_up
+from superarm.service.bandits.patience import GivenUpError, given_up, within
 from superarm.service.log.events import Bandit, DamagedLogError
 from superarm.service.log.store import NameTakenError, StoreError, Turn
 from superarm.service.problems import Fault, Problem
