@@ -153,8 +153,8 @@ class Analysis:
         less = "features" if policy == "contexts" and "features" in runs else "thompson"
         if policy not in runs or less not in runs:
             return None
-        got = [[run.reward[-1] / run.at[-1] for run in runs[one]] for one in (policy, less)]
-        return less, paired_difference(*got)
+        got, base = ([run.reward[-1] / run.at[-1] for run in runs[one]] for one in (policy, less))
+        return less, paired_difference(got, base)
 
 
 def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis:
