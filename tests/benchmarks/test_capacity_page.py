@@ -7,7 +7,6 @@ import pytest
 
 import capacity_page
 import edge_tables
-import load
 from capacity_page import CORES, USE, Way
 
 LOAD = json.loads((capacity_page.HERE / "load.json").read_text())
@@ -16,10 +15,6 @@ LOAD = json.loads((capacity_page.HERE / "load.json").read_text())
 def test_the_page_is_what_was_measured():
     text = capacity_page.PAGE.read_text()
     assert capacity_page.page(text) == text
-
-
-def test_the_page_of_the_service_has_the_ratios():
-    assert load.markdown(LOAD) in (capacity_page.HERE / "service.md").read_text()
 
 
 def test_a_decision_and_its_outcomes_are_two_requests():

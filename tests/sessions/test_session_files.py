@@ -14,7 +14,7 @@ import killing
 import superarm as sa
 from superarm.errors import SessionFileError
 from superarm.sessions import Expiry, files
-from superarm.sessions.decisions import Record
+from superarm.sessions.ledger import Record
 from superarm.sessions.state import session_state
 
 FIXTURE = Path(__file__).parents[1] / "data" / "session-v1.superarm"

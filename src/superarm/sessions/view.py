@@ -7,7 +7,7 @@ import pickle
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
@@ -22,6 +22,14 @@ from superarm.sessions.holdout import Holdout, Lift
 from superarm.sessions.unlocked import Sets, UnlockedSession
 from superarm.sessions.verdict import Late, Verdict, verdict_of
 from superarm.sets import Feasible
+
+
+class AskOptions(TypedDict, total=False):
+    """What `Session.ask` takes besides the number of decisions."""
+
+    feasible: Sets
+    context: ArrayLike | None
+    propensities: int | None
 
 
 class SessionView:

@@ -38,13 +38,12 @@ from superarm.service.bandits.actor import (
 from superarm.service.bandits.beside import Besides
 from superarm.service.bandits.checkpoints import Checkpoints
 from superarm.service.bandits.failures import no_bandit, problem_of
-from superarm.service.bandits.health import ClockWatch, Health
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.patience import within
 from superarm.service.bandits.spec import Spec
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import BehindError, DeletedError, Store, StoreError, Turn
-from superarm.service.metrics import Metrics
+from superarm.service.metrics import ClockWatch, Health, Metrics
 
 _log = logging.getLogger("superarm.service")
 _N_READERS = 4
