@@ -25,7 +25,7 @@ from superarm.service.problems import Problem
 
 _log = logging.getLogger("superarm.service")
 _MOST_TAKEN = 512  # operations that are taken at once
-_MANY, _LONGEST_WAIT_S = 4, 0.002  # see `Actor.take`
+_MANY, _LONGEST_WAIT_S = 4, 0.004  # see `Actor.take`
 _MISSING: Any = object()
 
 # What a request does to a bandit, or reads from it. Returns the answer.
@@ -170,13 +170,13 @@ class Actor:
 
         After a turn with many operations, the clients that have their answers now often ask again
         at once. One turn for all clients takes less time than two for half of them each, so they
-        are waited for: at most half as long as the last turn took.
+        are waited for: at most as long as the last turn took.
         """
         with self._lock:
             if self._taken >= _MANY:
                 self._expected = self._taken + len(self._queue)
                 took = time.perf_counter() - self._since
-                self._lock.wait(min(took / 2, _LONGEST_WAIT_S))
+                self._lock.wait(min(took, _LONGEST_WAIT_S))
                 self._expected = 0
             # Under the same lock as `put`, so no operation is left behind by a thread that leaves.
             taken = [self._queue.popleft() for _ in range(min(len(self._queue), _MOST_TAKEN))]
