@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike
 from superarm.beliefs._equal_arms import EqualArms
 from superarm.beliefs._many_rows import MOST_ARMS, Rows, one_by_one
 from superarm.beliefs._many_tops import ManyTops
+from superarm.beliefs._next_of_groups import next_tops
 from superarm.beliefs._scores import MixedPosteriors
 from superarm.beliefs._tails import LargeValues
 from superarm.beliefs._top_of_groups import TopOfGroups
 from superarm.beliefs.learned_prior import N_PARTS, next_fit
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_k
 
+_FEWEST = 2  # samples that take less time at once than one by one
 _ARMS_PER_MOVE = 8  # with fewer arms per arm that changes, new groups take less time
 
 if TYPE_CHECKING:
@@ -52,8 +54,10 @@ def tops_of(self: LearnedBetaBelief) -> TopOfGroups:
 def sample_tops(
     self: LearnedBetaBelief, n: int, k: int, *, rng: np.random.Generator
 ) -> tuple[IndexArray, FloatArray]:
-    """The same as n calls of ``sample_top``, bit for bit: shape (n, k) each."""
+    """The same as n calls of ``sample_top`` in law, in less time: shape (n, k) each."""
     n, k, tops = as_count(n, "n", least=1), as_k(k, self.n_arms), tops_of(self)
+    if n >= _FEWEST and tops.large is not None:
+        return next_tops(tops, tops.large, n, k, rng=rng)
     rows = [tops.draw(k, rng=rng) for _ in range(n)]
     return np.array([arms for arms, _ in rows]), np.array([values for _, values in rows])
 

@@ -1,0 +1,40 @@
+"""Random arms of groups in several samples, each arm once per sample."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from superarm.beliefs._equal_arms import EqualArms
+from superarm.core.arguments import FloatArray, IndexArray
+
+
+class Members:
+    """Arms of groups in random order, from one uniform number per arm.
+
+    The order is that of a shuffle (Fisher, Yates) of the arms of a group, of which only the first
+    places are made. So it takes no memory for the others.
+    """
+
+    def __init__(self, groups: EqualArms) -> None:
+        self._groups = groups
+        # Per sample and group: how many places are made, and what is not at its place.
+        self._made: dict[tuple[int, int], int] = {}
+        self._moved: dict[tuple[int, int], dict[int, int]] = {}
+
+    def next(self, row: IndexArray, group: IndexArray, uniform: FloatArray) -> IndexArray:
+        """The next arms of some groups of samples, one per uniform number."""
+        rows = zip(row.tolist(), group.tolist(), uniform.tolist(), strict=True)
+        return np.array([self._next(*each) for each in rows], np.intp)
+
+    def _next(self, row: int, group: int, uniform: float) -> int:
+        members = self._groups.arms_of(group)
+        n_members = len(members)
+        if n_members == 1:
+            return members.at(0)
+        key = row, group
+        n_made, moved = self._made.get(key, 0), self._moved.setdefault(key, {})
+        chosen = n_made + int(uniform * (n_members - n_made))
+        place = moved.get(chosen, chosen)
+        moved[chosen] = moved.get(n_made, n_made)
+        self._made[key] = n_made + 1
+        return members.at(place)
