@@ -1,4 +1,7 @@
-"""Which groups have large values in several samples: what `LargeValues` does in one."""
+"""Values of groups in several samples, and which of them are large: what `LargeValues` does in one.
+
+All arrays with one number per group are rows of one table, so that some groups take one call.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import math
 
 import numpy as np
 
-from superarm.beliefs._scores import BoolArray, wide_scores
+from superarm.beliefs._scores import BoolArray, beta_at, wide_scores
 from superarm.beliefs._tails import _LARGEST, _SLACK, LargeValues
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.special import log_ndtr, ndtr, ndtri
@@ -14,11 +17,16 @@ from superarm.core.special import log_ndtr, ndtr, ndtri
 # For z >= 0, log Phi(-z) is at least -log 2 - z (z / 2 + sqrt(2 / pi)): both have the same value and
 # slope at 0, and the second derivative of the first is above -1, which is that of the second.
 _LOG_HALF, _SLOPE = math.log(0.5), math.sqrt(2 / math.pi)
-_TINY = 1e-300  # stands for 0 where a logarithm needs a number above 0
+_TINY, _BELOW_ONE = 1e-300, 1 - 1e-16  # stand for 0 and 1 where logarithms need numbers between
+# Rows of the table: both parts of the posteriors, and what `_log_tail` needs of them.
+_PLAIN, _WIDE = slice(0, 4), slice(4, 8)
+# The weight and the lift of the wide part, and the scores below which it does not count.
+_WEIGHT, _LIFT, _FROM = 8, 9, 10
+_MEAN, _STD = 11, 12
 
 
 class LargeOfSamples:
-    """The groups that may have the k largest values, in several samples.
+    """The values of groups, and those that may be the k largest, in several samples.
 
     Parameters
     ----------
@@ -27,60 +35,89 @@ class LargeOfSamples:
     """
 
     def __init__(self, large: LargeValues) -> None:
-        self._large, of = large, large.posteriors
-        self._of = of
-        # See `log_tail`, whose bound is a sum of products of numbers of the group and of the level.
-        self._factors = np.stack([large._log_scale, of.a, of.b])
-        self._ratio = np.maximum((of.a + of.b) / (of.b + 1), 1.0)
-        # Below these scores the wide part of a posterior does not count.
-        self._wide_from = -ndtri(of.weight) - of.lift - _SLACK
+        of = large.posteriors
+        self._table = np.array(
+            [
+                *_for_tails(large._log_scale, of.a, of.b),
+                *_for_tails(large._wide_log_scale, of.wide_a, of.wide_b),
+                of.weight,
+                of.lift,
+                -ndtri(of.weight) - of.lift - _SLACK,
+                large._mean,
+                large._std,
+            ]
+        )
 
-    def guessed(self, scores: FloatArray, n: int) -> IndexArray:
-        """For scores of shape (samples, groups): n groups that seem to be the largest of each."""
-        if n == scores.shape[1]:
+    def values(self, group: IndexArray, scores: FloatArray) -> FloatArray:
+        """What `MixedPosteriors.at` gives, for some groups, shape (n,)."""
+        table = self._table.take(group, axis=1)
+        values = beta_at(table[1], table[2], scores)
+        wide = (scores >= table[_FROM]).nonzero()[0]
+        if len(wide):
+            table = table.take(wide, axis=1)
+            within, is_wide = _within(table, scores.take(wide))
+            # Most wide parts are too small to raise a value, and need no quantile.
+            is_wide &= _log_tail(table[_WIDE], values.take(wide)) >= log_ndtr(-within) - _SLACK
+            few = is_wide.nonzero()[0]
+            wide, (_, a, b, _) = wide.take(few), table[_WIDE].take(few, axis=1)
+            at_wide = beta_at(a, b, within.take(few))
+            values[wide] = np.maximum(values.take(wide), at_wide)
+        return values
+
+    def guess(self, group: IndexArray, scores: FloatArray) -> FloatArray:
+        """About the values of some groups."""
+        return self._table[_MEAN].take(group) + self._table[_STD].take(group) * scores
+
+    def guessed(self, group: IndexArray, scores: FloatArray, n: int) -> IndexArray:
+        """Of each row of scores of some groups, n that seem to have the largest values."""
+        if n == len(group):
             return np.broadcast_to(np.arange(n), scores.shape)
-        guess = self._large._mean + self._large._std * scores
-        return (-guess).argpartition(n - 1, axis=1)[:, :n]
+        return (-self.guess(group, scores)).argpartition(n - 1, axis=1)[:, :n]
 
     def others(
-        self, scores: FloatArray, level: FloatArray, known: tuple[IndexArray, IndexArray]
+        self,
+        group: IndexArray,
+        scores: FloatArray,
+        level: FloatArray,
+        known: tuple[IndexArray, IndexArray],
     ) -> tuple[IndexArray, IndexArray]:
-        """Samples and groups whose values may be as large as a level per sample.
+        """Of rows of scores, what may be as large as the level of the row: rows and columns.
 
-        Without those that are known: samples and groups, too.
+        Without those that are known: rows and columns, too.
         """
-        x, is_usable = _usable(level)
+        table, (x, is_usable) = self._table.take(group, axis=1), _usable(level)
         margin = 1 - x
-        bound = np.stack([np.ones(len(x)), np.log(x), np.log(margin)], axis=1) @ self._factors
-        gap = 1 - margin[:, None] * self._ratio
+        bound = np.stack([np.ones(len(x)), np.log(x), np.log(margin)], axis=1) @ table[:3]
+        gap = 1 - margin[:, None] * table[3]
         bound -= np.log(np.maximum(gap, _TINY))
         z = np.maximum(scores, 0.0)
-        may = bound >= _LOG_HALF - _SLACK - z * (z / 2 + _SLOPE)
-        may |= (gap <= 0) | (scores >= self._wide_from) | ~is_usable[:, None]
+        may = bound + z * (z / 2 + _SLOPE) >= _LOG_HALF - _SLACK
+        may |= (gap <= 0) | (scores >= table[_FROM])
+        may[~is_usable] = True
         may[known] = False
-        row, group = may.nonzero()
-        kept = ~self.are_below(group, scores[row, group], level[row])
-        return row[kept], group[kept]
+        row, column = may.nonzero()
+        kept = ~self.are_below(group.take(column), scores[row, column], level.take(row))
+        return row[kept], column[kept]
 
     def are_below(self, group: IndexArray, scores: FloatArray, level: FloatArray) -> BoolArray:
         """Whether the values of groups at scores are below levels for sure, shape (n,) each."""
-        of, (x, is_usable) = self._of, _usable(level)
-        log_x, log_margin = np.log(x), np.log1p(-x)
-        a, b, scale = of.a.take(group), of.b.take(group), self._large._log_scale.take(group)
-        below = _log_tail(a, b, scale, x, log_x, log_margin) < log_ndtr(-scores) - _SLACK
-        below &= is_usable
-        if len(wide := (below & (scores >= self._wide_from.take(group))).nonzero()[0]):
-            # As in `MixedPosteriors.at`.
-            at = group.take(wide)
-            tail, weight = ndtr(-(scores.take(wide) + of.lift.take(at))), of.weight.take(at)
-            within = wide_scores(-ndtri(np.minimum(tail / np.maximum(weight, _TINY), 1.0)))
-            a, b, scale = (
-                column.take(at) for column in (of.wide_a, of.wide_b, self._large._wide_log_scale)
-            )
-            at_level = x.take(wide), log_x.take(wide), log_margin.take(wide)
-            bound = _log_tail(a, b, scale, *at_level)
-            below[wide] = (tail >= weight) | (bound < log_ndtr(-within) - _SLACK)
+        table, (x, is_usable) = self._table.take(group, axis=1), _usable(level)
+        below = (_log_tail(table[_PLAIN], x) < log_ndtr(-scores) - _SLACK) & is_usable
+        wide = (below & (scores >= table[_FROM])).nonzero()[0]
+        if len(wide):
+            table = table.take(wide, axis=1)
+            within, is_wide = _within(table, scores.take(wide))
+            bound = _log_tail(table[_WIDE], x.take(wide))
+            below[wide] = ~is_wide | (bound < log_ndtr(-within) - _SLACK)
         return below
+
+
+def _within(table: FloatArray, scores: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """The scores of the wide parts of posteriors, as in `MixedPosteriors.at`, and if they count."""
+    tail, weight = ndtr(-(scores + table[_LIFT])), table[_WEIGHT]
+    is_wide: BoolArray = tail < weight
+    share = np.where(is_wide, tail, 1.0) / np.where(is_wide, weight, 1.0)
+    return wide_scores(-ndtri(share)), is_wide
 
 
 def _usable(level: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -89,15 +126,14 @@ def _usable(level: FloatArray) -> tuple[FloatArray, BoolArray]:
     return np.where(is_usable, level, 0.5), is_usable
 
 
-def _log_tail(
-    a: FloatArray,
-    b: FloatArray,
-    log_scale: FloatArray,
-    x: FloatArray,
-    log_x: FloatArray,
-    log_margin: FloatArray,
-) -> FloatArray:
+def _for_tails(log_scale: FloatArray, a: FloatArray, b: FloatArray) -> tuple[FloatArray, ...]:
+    return log_scale, a, b, np.maximum((a + b) / (b + 1), 1.0)
+
+
+def _log_tail(of: FloatArray, x: FloatArray) -> FloatArray:
     """What `log_tail` computes, where every posterior has an x of its own."""
-    gap = 1 - (1 - x) * np.maximum((a + b) / (b + 1), 1.0)
-    bound = log_scale + a * log_x + b * log_margin - np.log(np.maximum(gap, _TINY))
+    log_scale, a, b, ratio = of
+    x = np.minimum(np.maximum(x, _TINY), _BELOW_ONE)
+    gap = 1 - (1 - x) * ratio
+    bound = log_scale + a * np.log(x) + b * np.log1p(-x) - np.log(np.maximum(gap, _TINY))
     return np.where(gap > 0, bound, 0.0)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from superarm.beliefs._first_arms import FirstArms, promising
 from superarm.beliefs._large_of_samples import LargeOfSamples
 from superarm.beliefs._members import Members
 from superarm.beliefs._scores import largest_score
@@ -17,25 +18,40 @@ from superarm.beliefs._top_of_groups import TopOfGroups
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.special import ndtri_exp
 
-_MORE = 1  # groups more than k whose values are computed in any case
 _BLOCK = 1 << 20  # scores at a time, to bound the memory
-_ALL = slice(None)
+_MORE = 1  # values more than k that are computed in any case
 
 
 def next_tops(
     top: TopOfGroups, large: LargeValues, n: int, k: int, *, rng: np.random.Generator
 ) -> tuple[IndexArray, FloatArray]:
     """What ``top.draw`` returns, for n independent samples: shape (n, k) each."""
-    n_rows = max(1, _BLOCK // len(top.shift))
-    of_all, starts = LargeOfSamples(large), range(0, n, n_rows)
-    parts = [Samples(top, of_all, min(n_rows, n - start), k, rng).draw() for start in starts]
-    arms, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    sizes, of_all = top.groups.sizes(), LargeOfSamples(large)
+    more = np.empty(0, np.intp), np.empty(0, np.intp)
+    if top.posteriors is None:  # where arms of a group differ, one after the other is drawn
+        own_std, shift = top.scores.own_std, top.shift
+        more = promising(sizes, k, lambda of, own: of_all.guess(of, shift[of] + own_std * own))
+    first = FirstArms.of(sizes, *more)
+    n_rows = max(1, _BLOCK // len(first.group))
+    parts = [
+        Samples(top, of_all, min(n_rows, n - start), k, rng).draw(first)
+        for start in range(0, n, n_rows)
+    ]
+    arms, values = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
     order = np.arange(n)[:, None], arms.argsort(axis=1)
     return arms[order], values[order]
 
 
 class Found(NamedTuple):
-    """Arms of samples, shape (n_found,) each: the sample, the group, the value, and the arm."""
+    """Arms of samples whose values are known, shape (n_found,) each.
+
+    Attributes
+    ----------
+    row, group, values
+        The sample, the group, and the value.
+    arms
+        The arm, if that matters; otherwise it is drawn in the end.
+    """
 
     row: IndexArray
     group: IndexArray
@@ -49,7 +65,7 @@ class Found(NamedTuple):
     @classmethod
     def joined(cls, parts: list[Found]) -> Found:
         """All of several."""
-        return cls(*[np.concatenate(columns) for columns in zip(*parts, strict=True)])
+        return parts[0] if len(parts) == 1 else cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 class Open(NamedTuple):
@@ -61,34 +77,37 @@ class Open(NamedTuple):
         The sample, and the group.
     log_u, n_drawn
         The logarithm of Phi of the last own score, and how many arms were drawn.
+    bounds
+        What bounds the value of the last arm.
     """
 
     row: IndexArray
     group: IndexArray
     log_u: FloatArray
     n_drawn: IndexArray
+    bounds: FloatArray
 
 
 class Samples:
     """The k largest values of each of n samples.
 
-    As in `TopOfGroups`, the arms of a group are drawn in the order of their own scores. Another arm
-    of a group is drawn only if the one before it may be among the k largest values so far.
+    As in `TopOfGroups`, the arms of a group are drawn in the order of their own scores. After the
+    first ones, another arm of a group is drawn only if the one before it may be among the k largest
+    values so far.
     """
 
     def __init__(
         self, top: TopOfGroups, large: LargeOfSamples, n: int, k: int, rng: np.random.Generator
     ) -> None:
-        self._top, self._large, self._k, self._rng = top, large, k, rng
-        self._sizes, self._n = top.groups.sizes(), n
+        self._top, self._large, self._n, self._k, self._rng = top, large, n, k, rng
+        self._sizes, self._members = top.groups.sizes(), Members(top.groups)
         self._common = top.scores.common_std * rng.standard_normal(n)
-        self._members = Members(top.groups)
         self._found: list[Found] = []
         self._level = np.full(n, -np.inf)  # the k-th largest value of each sample so far
 
-    def draw(self) -> tuple[IndexArray, FloatArray]:
+    def draw(self, first: FirstArms) -> tuple[IndexArray, FloatArray]:
         """The arms of the k largest values, the largest first, and these values: (n, k) each."""
-        open, most = self._first(), max(1, self._k // len(self._sizes))
+        open, most = self._first(first), 1
         while len(open.row):
             open, most = self._next(open, most), min(2 * most, self._k)
         best = self._best()
@@ -97,89 +116,93 @@ class Samples:
             arms = self._members.next(best.row, best.group, self._rng.random(len(arms)))
         return arms.reshape(self._n, self._k), best.values.reshape(self._n, self._k)
 
-    def _first(self) -> Open:
-        """The arm with the largest own score of each group, as far as it matters."""
-        n, n_groups, k = self._n, len(self._sizes), self._k
-        log_u = np.log1p(-self._rng.random((n, n_groups))) / self._sizes
-        # Which arm it is matters only where arms of a group differ.
-        which = None if self._top.posteriors is None else self._rng.random((n, n_groups))
-        scores = self._scores(_ALL, log_u, self._common[:, None])
-        n_first = min(k + _MORE, n_groups)
-        row = np.arange(n).repeat(n_first)
-        group = self._large.guessed(scores, n_first).ravel()
-        self._find(row, group, scores[row, group], None if which is None else which[row, group])
-        if n_first < n_groups:
-            row, group = self._large.others(scores, self._level, (row, group))
-            self._find(row, group, scores[row, group], None if which is None else which[row, group])
-        found = Found.joined(self._found)
-        at = found.row, found.group
-        n_drawn = np.ones(len(found.row), np.intp)
-        return self._still_open(Open(*at, log_u[at], n_drawn), found.values, scores[at])
+    def _first(self, first: FirstArms) -> Open:
+        """The first arms of all groups, as far as they matter."""
+        n_known, k = min(self._k + _MORE, len(first.group)), self._k
+        log_u = first.log_u(self._n, rng=self._rng)
+        which = self._uniform(log_u.shape)
+        scores = self._scores(first.group, log_u, self._common[:, None])
+        row = np.arange(self._n).repeat(n_known)
+        column = self._large.guessed(first.group, scores, n_known).ravel()
+        values = self._find(row, first.group.take(column), scores[row, column], _at(which, row, column))
+        if n_known >= k:
+            # Any k values tell what the others have to exceed.
+            table = values.reshape(self._n, n_known)
+            self._level = np.partition(table, n_known - k, axis=1)[:, n_known - k]
+        if n_known < len(first.group):
+            new = self._large.others(first.group, scores, self._level, (row, column))
+            if len(new[0]):
+                more = self._find(new[0], first.group.take(new[1]), scores[new], _at(which, *new))
+                row, column = np.concatenate([row, new[0]]), np.concatenate([column, new[1]])
+                values = np.concatenate([values, more])
+                self._set_level()
+        last = first.is_last.take(column).nonzero()[0]
+        row, column = row.take(last), column.take(last)
+        group = first.group.take(column)
+        bounds = self._bounds(group, scores[row, column], values.take(last))
+        n_drawn = first.n_drawn.take(column)
+        return self._still_open(Open(row, group, log_u[row, column], n_drawn, bounds))
 
     def _next(self, open: Open, most: int) -> Open:
         """Up to ``most`` more arms of some groups. Returns the groups that may have even more."""
         left = (self._sizes[open.group] - open.n_drawn)[:, None] - np.arange(most)
         steps = np.log1p(-self._rng.random(left.shape)) / np.maximum(left, 1)
         log_u = open.log_u[:, None] + steps.cumsum(axis=1)
-        which = None if self._top.posteriors is None else self._rng.random(left.shape)
+        which = self._uniform(left.shape)
         entry, place = (left > 0).nonzero()
-        row, group = open.row[entry], open.group[entry]
-        scores = self._scores(group, log_u[entry, place], self._common[row])
-        kept = (~self._large.are_below(group, scores, self._level[row])).nonzero()[0]
+        row, group = open.row.take(entry), open.group.take(entry)
+        scores = self._scores(group, log_u[entry, place], self._common.take(row))
+        kept = (~self._large.are_below(group, scores, self._level.take(row))).nonzero()[0]
         row, group, entry, place, scores = (
             each.take(kept) for each in (row, group, entry, place, scores)
         )
-        values = self._find(row, group, scores, None if which is None else which[entry, place])
-        last = (place == most - 1).nonzero()[0]
-        entry = entry.take(last)
-        drawn = open.n_drawn[entry] + most
-        open = Open(row.take(last), group.take(last), log_u[entry, -1], drawn)
-        return self._still_open(open, values.take(last), scores.take(last))
+        values = self._find(row, group, scores, _at(which, entry, place))
+        self._set_level()
+        last = ((place == most - 1) & (left[entry, -1] > 1)).nonzero()[0]
+        row, group, entry = row.take(last), group.take(last), entry.take(last)
+        bounds = self._bounds(group, scores.take(last), values.take(last))
+        n_drawn = open.n_drawn.take(entry) + most
+        return self._still_open(Open(row, group, log_u[entry, -1], n_drawn, bounds))
 
     def _find(
         self, row: IndexArray, group: IndexArray, scores: FloatArray, which: FloatArray | None
     ) -> FloatArray:
-        """Compute values of arms, and the k-th largest values with them."""
-        if not len(row):
-            return scores
-        if self._top.posteriors is None or which is None:
-            arms, posteriors = row, self._top.bounds.of(group)  # arms are drawn in the end
+        """Compute the values of some more arms."""
+        if which is None or self._top.posteriors is None:
+            arms, values = row, self._large.values(group, scores)
         else:
             arms = self._members.next(row, group, which)
-            posteriors = self._top.posteriors(arms)
-        values = posteriors.at(scores)
+            values = self._top.posteriors(arms).at(scores)
         self._found.append(Found(row, group, values, arms))
-        self._level = self._kth(Found.joined(self._found))
         return values
 
-    def _kth(self, found: Found) -> FloatArray:
+    def _bounds(self, group: IndexArray, scores: FloatArray, values: FloatArray) -> FloatArray:
+        return values if self._top.posteriors is None else self._large.values(group, scores)
+
+    def _set_level(self) -> None:
         """The k-th largest value of each sample; -inf if there are fewer."""
+        found = Found.joined(self._found)
+        self._found = [found]
         order = np.lexsort((-found.values, found.row))
         n_found = np.bincount(found.row, minlength=self._n)
         places = n_found.cumsum() - n_found + self._k - 1
         is_full = n_found >= self._k
-        level = np.full(self._n, -np.inf)
-        level[is_full] = found.values[order[places[is_full]]]
-        return level
+        self._level = np.full(self._n, -np.inf)
+        self._level[is_full] = found.values[order[places[is_full]]]
 
-    def _still_open(self, open: Open, values: FloatArray, scores: FloatArray) -> Open:
-        """The groups with arms left whose last bounds are among the k largest values."""
-        left = (self._sizes[open.group] > open.n_drawn).nonzero()[0]
-        row, group, log_u, n_drawn = (column.take(left) for column in open)
-        if self._top.posteriors is None:
-            bounds = values.take(left)
-        else:
-            bounds = self._top.bounds.of(group).at(scores.take(left))
-        level = self._level[row]
+    def _still_open(self, open: Open) -> Open:
+        """The groups whose last bounds are among the k largest values, by samples and groups."""
+        level = self._level.take(open.row)
         # Among equal values those that come first are as good as the others.
-        of = ((bounds > level) | ((bounds == level) & (n_drawn < self._k))).nonzero()[0]
-        of = of[np.lexsort((group[of], row[of]))]
-        return Open(row[of], group[of], log_u[of], n_drawn[of])
+        is_open = (open.bounds > level) | ((open.bounds == level) & (open.n_drawn < self._k))
+        of = is_open.nonzero()[0]
+        of = of[np.lexsort((open.group.take(of), open.row.take(of)))]
+        return Open(*[column.take(of) for column in open])
 
     def _best(self) -> Found:
         """The k largest values of each sample, the largest first, and equal ones at random."""
         found = Found.joined(self._found)
-        found = found.at((found.values >= self._level[found.row]).nonzero()[0])
+        found = found.at((found.values >= self._level.take(found.row)).nonzero()[0])
         found = found.at(np.lexsort((found.group, -found.values, found.row)))
         if len(found.row) > self._n * self._k:
             ties = self._rng.random(len(found.row))
@@ -189,12 +212,21 @@ class Samples:
             found = found.at((starts[:, None] + np.arange(self._k)).ravel())
         return found
 
-    def _scores(
-        self, of: IndexArray | slice, log_u: FloatArray, common: FloatArray
-    ) -> FloatArray:
+    def _uniform(self, shape: tuple[int, ...]) -> FloatArray | None:
+        """What tells which arms they are, where arms of a group differ."""
+        return None if self._top.posteriors is None else self._rng.random(shape)
+
+    def _scores(self, group: IndexArray, log_u: FloatArray, common: FloatArray) -> FloatArray:
         top = self._top
-        scores = top.shift[of] + common
+        scores = top.shift.take(group) + common
         if (own_std := top.scores.own_std) > 0:
-            own = np.where(top.held[of], largest_score(top.groups.n_arms), ndtri_exp(log_u))
+            held = top.held.take(group)
+            own = ndtri_exp(log_u)
+            if held.any():
+                own = np.where(held, largest_score(top.groups.n_arms), own)
             scores = scores + own_std * own
         return scores
+
+
+def _at(table: FloatArray | None, row: IndexArray, column: IndexArray) -> FloatArray | None:
+    return None if table is None else table[row, column]
