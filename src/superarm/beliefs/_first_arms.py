@@ -1,8 +1,7 @@
-"""The arms of groups that are drawn in every sample, because they may have large values."""
+"""The arms of groups that are drawn in every sample."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +9,13 @@ import numpy as np
 from superarm.beliefs._scores import BoolArray
 from superarm.core.arguments import FloatArray, IndexArray
 
-_PER_PLACE, _MORE = 2, 8  # so many arms per place, and more, are thought to have large values
-
 
 @dataclass(frozen=True, eq=False)
 class FirstArms:
     """The first arms of groups, in the order of their own scores, one per column.
 
-    First the first arm of every group, and then more arms of some groups.
+    They are the first arm of every group, and more of the largest group: that is often the group of
+    the arms without outcomes, which has several of the largest values.
 
     Attributes
     ----------
@@ -27,62 +25,33 @@ class FirstArms:
         Shape (n_columns,): how many arms of the group are left with this one.
     is_last
         Shape (n_columns,): whether the group has more arms, which are not drawn.
-    start
-        Shape (n_columns - n_groups,): where the columns of the same group begin.
+    n_groups
+        How many columns are first arms.
     """
 
     group: IndexArray
     n_drawn: IndexArray
     left: FloatArray
     is_last: BoolArray
-    start: IndexArray
+    n_groups: int
 
     @classmethod
-    def of(cls, sizes: FloatArray, groups: IndexArray, n_more: IndexArray) -> FirstArms:
-        """One arm of every group, and up to ``n_more`` more of some ``groups``."""
-        # Large groups first, whose logarithms are small: sums from left to right keep their digits.
-        order = (-sizes.take(groups)).argsort(kind="stable")
-        groups, n_more = groups.take(order), n_more.take(order)
-        start = (n_more.cumsum() - n_more).repeat(n_more)
-        place = np.arange(len(start)) - start
-        group = np.concatenate([np.arange(len(sizes)), groups.repeat(n_more)])
-        n_drawn = np.concatenate([np.ones(len(sizes), np.intp), 2 + place])
+    def of(cls, sizes: FloatArray, most: int) -> FirstArms:
+        """One arm of every group, and up to ``most`` of the largest."""
+        n_groups, largest = len(sizes), int(sizes.argmax())
+        n_more = int(min(sizes[largest], most)) - 1
+        group = np.concatenate([np.arange(n_groups), np.full(n_more, largest)])
+        n_drawn = np.concatenate([np.ones(n_groups, np.intp), np.arange(2, 2 + n_more)])
         left = sizes.take(group) - n_drawn + 1
         is_last = left > 1
-        is_last[groups] = False
-        is_last[len(sizes) :] &= place == n_more.repeat(n_more) - 1
-        return cls(group, n_drawn, left, is_last, start)
+        if n_more:
+            is_last[largest] = is_last[n_groups:-1] = False
+        return cls(group, n_drawn, left, is_last, n_groups)
 
     def log_u(self, n: int, *, rng: np.random.Generator) -> FloatArray:
         """Logarithms of Phi of own scores of n samples, shape (n, n_columns): see `TopOfGroups`."""
         log_u = np.log1p(-rng.random((n, len(self.group)))) / self.left
-        if n_more := len(self.start):
-            more = log_u[:, -n_more:]
-            sums = more.cumsum(axis=1)
-            before = (sums - more).take(self.start, axis=1)
-            more[:] = log_u.take(self.group[-n_more:], axis=1) + (sums - before)
+        if len(self.group) > self.n_groups:
+            more = log_u[:, self.n_groups :]
+            more[:] = log_u[:, self.group[-1], None] + more.cumsum(axis=1)
         return log_u
-
-
-def promising(
-    sizes: FloatArray, k: int, guess: Callable[[IndexArray, FloatArray], FloatArray]
-) -> tuple[IndexArray, IndexArray]:
-    """Groups that probably have several of the k largest values, and how many more than one.
-
-    ``guess(groups, own)`` guesses values of arms with own scores. Which groups these are changes
-    no law. The largest group is always among them, if it has several arms.
-    """
-    several, largest = (sizes > 1).nonzero()[0], int(sizes.argmax())
-    place = np.arange(1, 1 + min(k, int(sizes[largest])))
-    # About the largest, second, ... of n normal numbers.
-    own = np.sqrt(2 * np.log(np.maximum(sizes.take(several)[:, None] / place, 1.0)))
-    guessed = guess(several[:, None], own)
-    guessed[place > sizes.take(several)[:, None]] = -np.inf
-    n_wanted = _PER_PLACE * k + _MORE
-    if guessed.size > n_wanted:
-        single = guess(np.arange(len(sizes)), np.zeros(len(sizes)))
-        every = np.concatenate([single, guessed.ravel()])
-        guessed[guessed < np.partition(every, -n_wanted)[-n_wanted]] = -np.inf
-    n_more = np.maximum((guessed > -np.inf).sum(axis=1) - 1, 0)
-    n_more[several == largest] = len(place) - 1
-    return several, n_more

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superarm.beliefs._first_arms import FirstArms, promising
+from superarm.beliefs._first_arms import FirstArms
 from superarm.beliefs._large_of_samples import LargeOfSamples
 from superarm.beliefs._members import Members
 from superarm.beliefs._scores import largest_score
@@ -19,6 +19,7 @@ from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.special import ndtri_exp
 
 _BLOCK = 1 << 20  # scores at a time, to bound the memory
+_AT_ONCE = 4  # arms that are drawn of a group that may have more: each round takes time
 _MORE = 1  # values more than k that are computed in any case
 
 
@@ -26,12 +27,9 @@ def next_tops(
     top: TopOfGroups, large: LargeValues, n: int, k: int, *, rng: np.random.Generator
 ) -> tuple[IndexArray, FloatArray]:
     """What ``top.draw`` returns, for n independent samples: shape (n, k) each."""
-    sizes, of_all = top.groups.sizes(), LargeOfSamples(large)
-    more = np.empty(0, np.intp), np.empty(0, np.intp)
-    if top.posteriors is None:  # where arms of a group differ, one after the other is drawn
-        own_std, shift = top.scores.own_std, top.shift
-        more = promising(sizes, k, lambda of, own: of_all.guess(of, shift[of] + own_std * own))
-    first = FirstArms.of(sizes, *more)
+    of_all = LargeOfSamples(large)
+    # Where arms of a group differ, one after the other is drawn.
+    first = FirstArms.of(top.groups.sizes(), k if top.posteriors is None else 1)
     n_rows = max(1, _BLOCK // len(first.group))
     parts = [
         Samples(top, of_all, min(n_rows, n - start), k, rng).draw(first)
@@ -107,9 +105,9 @@ class Samples:
 
     def draw(self, first: FirstArms) -> tuple[IndexArray, FloatArray]:
         """The arms of the k largest values, the largest first, and these values: (n, k) each."""
-        open, most = self._first(first), 1
+        open, most = self._first(first), _AT_ONCE
         while len(open.row):
-            open, most = self._next(open, most), min(2 * most, self._k)
+            open, most = self._next(open, min(most, self._k)), 2 * most
         best = self._best()
         arms = best.arms
         if self._top.posteriors is None:
