@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from superarm.beliefs._beta_quantiles import beta_quantiles
 from superarm.beliefs._scores import BoolArray, beta_at, wide_scores
 from superarm.beliefs._tails import _LARGEST, _SLACK, LargeValues
 from superarm.core.arguments import FloatArray, IndexArray
@@ -17,6 +18,8 @@ from superarm.core.special import log_ndtr, ndtr, ndtri
 # For z >= 0, log Phi(-z) is at least -log 2 - z (z / 2 + sqrt(2 / pi)): both have the same value and
 # slope at 0, and the second derivative of the first is above -1, which is that of the second.
 _LOG_HALF, _SLOPE = math.log(0.5), math.sqrt(2 / math.pi)
+_FEW = 16  # values, or bounds, that take less time than finding out which are needed
+_MANY = 160  # with more values, `beta_quantiles` takes less time
 _TINY, _BELOW_ONE = 1e-300, 1 - 1e-16  # stand for 0 and 1 where logarithms need numbers between
 # Rows of the table: both parts of the posteriors, and what `_log_tail` needs of them.
 _PLAIN, _WIDE = slice(0, 4), slice(4, 8)
@@ -32,10 +35,13 @@ class LargeOfSamples:
     ----------
     large
         What finds them in one sample.
+    n_values
+        How many values are needed in all.
     """
 
-    def __init__(self, large: LargeValues) -> None:
+    def __init__(self, large: LargeValues, n_values: int) -> None:
         of = large.posteriors
+        self._at = beta_quantiles if n_values > _MANY else _plain_quantiles
         self._table = np.array(
             [
                 *_for_tails(large._log_scale, of.a, of.b),
@@ -49,19 +55,19 @@ class LargeOfSamples:
         )
 
     def values(self, group: IndexArray, scores: FloatArray) -> FloatArray:
-        """What `MixedPosteriors.at` gives, for some groups, shape (n,)."""
+        """What `MixedPosteriors.at` gives, up to rounding, for some groups, shape (n,)."""
         table = self._table.take(group, axis=1)
-        values = beta_at(table[1], table[2], scores)
+        values = self._at(table[1], table[2], table[0], scores)
         wide = (scores >= table[_FROM]).nonzero()[0]
         if len(wide):
             table = table.take(wide, axis=1)
             within, is_wide = _within(table, scores.take(wide))
-            # Most wide parts are too small to raise a value, and need no quantile.
-            is_wide &= _log_tail(table[_WIDE], values.take(wide)) >= log_ndtr(-within) - _SLACK
+            if len(wide) > _FEW:
+                # Most wide parts are too small to raise a value, and need no quantile.
+                is_wide &= _log_tail(table[_WIDE], values.take(wide)) >= log_ndtr(-within) - _SLACK
             few = is_wide.nonzero()[0]
-            wide, (_, a, b, _) = wide.take(few), table[_WIDE].take(few, axis=1)
-            at_wide = beta_at(a, b, within.take(few))
-            values[wide] = np.maximum(values.take(wide), at_wide)
+            wide, (scale, a, b, _) = wide.take(few), table[_WIDE].take(few, axis=1)
+            values[wide] = np.maximum(values.take(wide), self._at(a, b, scale, within.take(few)))
         return values
 
     def guess(self, group: IndexArray, scores: FloatArray) -> FloatArray:
@@ -96,11 +102,13 @@ class LargeOfSamples:
         may[~is_usable] = True
         may[known] = False
         row, column = may.nonzero()
-        kept = ~self.are_below(group.take(column), scores[row, column], level.take(row))
-        return row[kept], column[kept]
+        kept = self.above(group.take(column), scores[row, column], level.take(row))
+        return row.take(kept), column.take(kept)
 
-    def are_below(self, group: IndexArray, scores: FloatArray, level: FloatArray) -> BoolArray:
-        """Whether the values of groups at scores are below levels for sure, shape (n,) each."""
+    def above(self, group: IndexArray, scores: FloatArray, level: FloatArray) -> IndexArray:
+        """Where the values of groups at scores may be as large as levels, shape (n,) each."""
+        if len(group) <= _FEW:
+            return np.arange(len(group))  # to compute the values takes less time
         table, (x, is_usable) = self._table.take(group, axis=1), _usable(level)
         below = (_log_tail(table[_PLAIN], x) < log_ndtr(-scores) - _SLACK) & is_usable
         wide = (below & (scores >= table[_FROM])).nonzero()[0]
@@ -109,7 +117,13 @@ class LargeOfSamples:
             within, is_wide = _within(table, scores.take(wide))
             bound = _log_tail(table[_WIDE], x.take(wide))
             below[wide] = ~is_wide | (bound < log_ndtr(-within) - _SLACK)
-        return below
+        return (~below).nonzero()[0]
+
+
+def _plain_quantiles(
+    a: FloatArray, b: FloatArray, log_scale: FloatArray, scores: FloatArray
+) -> FloatArray:
+    return beta_at(a, b, scores)
 
 
 def _within(table: FloatArray, scores: FloatArray) -> tuple[FloatArray, BoolArray]:

@@ -27,7 +27,7 @@ def next_tops(
     top: TopOfGroups, large: LargeValues, n: int, k: int, *, rng: np.random.Generator
 ) -> tuple[IndexArray, FloatArray]:
     """What ``top.draw`` returns, for n independent samples: shape (n, k) each."""
-    of_all = LargeOfSamples(large)
+    of_all = LargeOfSamples(large, n * k)
     # Where arms of a group differ, one after the other is drawn.
     first = FirstArms.of(top.groups.sizes(), k if top.posteriors is None else 1)
     n_rows = max(1, _BLOCK // len(first.group))
@@ -133,7 +133,7 @@ class Samples:
                 more = self._find(new[0], first.group.take(new[1]), scores[new], _at(which, *new))
                 row, column = np.concatenate([row, new[0]]), np.concatenate([column, new[1]])
                 values = np.concatenate([values, more])
-                self._set_level()
+        self._sort()
         last = first.is_last.take(column).nonzero()[0]
         row, column = row.take(last), column.take(last)
         group = first.group.take(column)
@@ -150,12 +150,12 @@ class Samples:
         entry, place = (left > 0).nonzero()
         row, group = open.row.take(entry), open.group.take(entry)
         scores = self._scores(group, log_u[entry, place], self._common.take(row))
-        kept = (~self._large.are_below(group, scores, self._level.take(row))).nonzero()[0]
+        kept = self._large.above(group, scores, self._level.take(row))
         row, group, entry, place, scores = (
             each.take(kept) for each in (row, group, entry, place, scores)
         )
         values = self._find(row, group, scores, _at(which, entry, place))
-        self._set_level()
+        self._sort()
         last = ((place == most - 1) & (left[entry, -1] > 1)).nonzero()[0]
         row, group, entry = row.take(last), group.take(last), entry.take(last)
         bounds = self._bounds(group, scores.take(last), values.take(last))
@@ -177,16 +177,15 @@ class Samples:
     def _bounds(self, group: IndexArray, scores: FloatArray, values: FloatArray) -> FloatArray:
         return values if self._top.posteriors is None else self._large.values(group, scores)
 
-    def _set_level(self) -> None:
-        """The k-th largest value of each sample; -inf if there are fewer."""
+    def _sort(self) -> None:
+        """Sort what was found by samples and values. Finds the k-th largest value of each sample."""
         found = Found.joined(self._found)
-        self._found = [found]
-        order = np.lexsort((-found.values, found.row))
+        found = found.at(np.lexsort((-found.values, found.row)))
         n_found = np.bincount(found.row, minlength=self._n)
-        places = n_found.cumsum() - n_found + self._k - 1
+        self._found, self._starts = [found], n_found.cumsum() - n_found
         is_full = n_found >= self._k
         self._level = np.full(self._n, -np.inf)
-        self._level[is_full] = found.values[order[places[is_full]]]
+        self._level[is_full] = found.values.take(self._starts[is_full] + self._k - 1)
 
     def _still_open(self, open: Open) -> Open:
         """The groups whose last bounds are among the k largest values, by samples and groups."""
@@ -199,16 +198,15 @@ class Samples:
 
     def _best(self) -> Found:
         """The k largest values of each sample, the largest first, and equal ones at random."""
-        found = Found.joined(self._found)
+        (found,) = self._found
+        best = found.at((self._starts[:, None] + np.arange(self._k)).ravel())
+        if np.count_nonzero(found.values >= self._level.take(found.row)) == len(best.row):
+            return best
         found = found.at((found.values >= self._level.take(found.row)).nonzero()[0])
         found = found.at(np.lexsort((found.group, -found.values, found.row)))
-        if len(found.row) > self._n * self._k:
-            ties = self._rng.random(len(found.row))
-            found = found.at(np.lexsort((ties, -found.values, found.row)))
-            n_found = np.bincount(found.row, minlength=self._n)
-            starts = n_found.cumsum() - n_found
-            found = found.at((starts[:, None] + np.arange(self._k)).ravel())
-        return found
+        found = found.at(np.lexsort((self._rng.random(len(found.row)), -found.values, found.row)))
+        starts = np.searchsorted(found.row, np.arange(self._n))
+        return found.at((starts[:, None] + np.arange(self._k)).ravel())
 
     def _uniform(self, shape: tuple[int, ...]) -> FloatArray | None:
         """What tells which arms they are, where arms of a group differ."""
