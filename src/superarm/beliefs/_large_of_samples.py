@@ -6,6 +6,7 @@ All arrays with one number per group are rows of one table, so that some groups 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from superarm.beliefs._tails import _LARGEST, _SLACK, LargeValues
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.special import log_ndtr, ndtr, ndtri
 
-# For z >= 0, log Phi(-z) is at least -log 2 - z (z / 2 + sqrt(2 / pi)): both have the same value and
+# For z >= 0, log Phi(-z) is at least -log 2 - z (z / 2 + sqrt(2 / pi)). Both have the same value and
 # slope at 0, and the second derivative of the first is above -1, which is that of the second.
 _LOG_HALF, _SLOPE = math.log(0.5), math.sqrt(2 / math.pi)
 _FEW = 16  # values, or bounds, that take less time than finding out which are needed
@@ -25,7 +26,8 @@ _TINY, _BELOW_ONE = 1e-300, 1 - 1e-16  # stand for 0 and 1 where logarithms need
 _PLAIN, _WIDE = slice(0, 4), slice(4, 8)
 # The weight and the lift of the wide part, and the scores below which it does not count.
 _WEIGHT, _LIFT, _FROM = 8, 9, 10
-_MEAN, _STD = 11, 12
+# The mean, the standard deviation, and a sixth of the skewness of the first part.
+_MOMENTS = slice(11, 14)
 
 
 class LargeOfSamples:
@@ -35,11 +37,13 @@ class LargeOfSamples:
     ----------
     large
         What finds them in one sample.
+    group
+        Shape (n_columns,): the groups of rows of scores.
     n_values
         How many values are needed in all.
     """
 
-    def __init__(self, large: LargeValues, n_values: int) -> None:
+    def __init__(self, large: LargeValues, group: IndexArray, n_values: int) -> None:
         of = large.posteriors
         self._at = beta_quantiles if n_values > _MANY else _plain_quantiles
         self._table = np.array(
@@ -51,8 +55,10 @@ class LargeOfSamples:
                 -ndtri(of.weight) - of.lift - _SLACK,
                 large._mean,
                 large._std,
+                _skew(of.a, of.b),
             ]
         )
+        self._columns = self._table.take(group, axis=1)
 
     def values(self, group: IndexArray, scores: FloatArray) -> FloatArray:
         """What `MixedPosteriors.at` gives, up to rounding, for some groups, shape (n,)."""
@@ -70,46 +76,53 @@ class LargeOfSamples:
             values[wide] = np.maximum(values.take(wide), self._at(a, b, scale, within.take(few)))
         return values
 
-    def guess(self, group: IndexArray, scores: FloatArray) -> FloatArray:
-        """About the values of some groups."""
-        return self._table[_MEAN].take(group) + self._table[_STD].take(group) * scores
-
-    def guessed(self, group: IndexArray, scores: FloatArray, n: int) -> IndexArray:
-        """Of each row of scores of some groups, n that seem to have the largest values."""
-        if n == len(group):
+    def guessed(self, scores: FloatArray, n: int) -> IndexArray:
+        """The columns of n numbers per row of scores, which seem to have the largest values."""
+        if n == scores.shape[1]:
             return np.broadcast_to(np.arange(n), scores.shape)
-        return (-self.guess(group, scores)).argpartition(n - 1, axis=1)[:, :n]
+        guess = _guess(self._columns[_MOMENTS], scores)
+        row, column = wide = (scores >= self._columns[_FROM]).nonzero()
+        if len(row):
+            table = self._columns.take(column, axis=1)
+            within, is_wide = _within(table, scores[wide])
+            _, a, b, _ = table[_WIDE]
+            mean = a / (a + b)
+            moments = mean, np.sqrt(mean * (1 - mean) / (a + b + 1)), _skew(a, b)
+            at_wide = np.where(is_wide, _guess(moments, within), -np.inf)
+            guess[wide] = np.maximum(guess[wide], at_wide)
+        return (-guess).argpartition(n - 1, axis=1)[:, :n]
 
     def others(
-        self,
-        group: IndexArray,
-        scores: FloatArray,
-        level: FloatArray,
-        known: tuple[IndexArray, IndexArray],
+        self, scores: FloatArray, level: FloatArray, known: tuple[IndexArray, IndexArray]
     ) -> tuple[IndexArray, IndexArray]:
         """Of rows of scores, what may be as large as the level of the row: rows and columns.
 
         Without those that are known: rows and columns, too.
         """
-        table, (x, is_usable) = self._table.take(group, axis=1), _usable(level)
+        table, (x, is_usable) = self._columns, _usable(level)
         margin = 1 - x
-        bound = np.stack([np.ones(len(x)), np.log(x), np.log(margin)], axis=1) @ table[:3]
+        bound = np.array([np.ones(len(x)), np.log(x), np.log(margin)]).T @ table[:3]
         gap = 1 - margin[:, None] * table[3]
         bound -= np.log(np.maximum(gap, _TINY))
         z = np.maximum(scores, 0.0)
-        may = bound + z * (z / 2 + _SLOPE) >= _LOG_HALF - _SLACK
-        may |= (gap <= 0) | (scores >= table[_FROM])
+        bound += z * (z / 2 + _SLOPE)
+        may = bound >= _LOG_HALF - _SLACK
+        may |= gap <= 0
+        may |= scores >= table[_FROM]
         may[~is_usable] = True
         may[known] = False
         row, column = may.nonzero()
-        kept = self.above(group.take(column), scores[row, column], level.take(row))
+        kept = self._above(table.take(column, axis=1), scores[row, column], level.take(row))
         return row.take(kept), column.take(kept)
 
     def above(self, group: IndexArray, scores: FloatArray, level: FloatArray) -> IndexArray:
         """Where the values of groups at scores may be as large as levels, shape (n,) each."""
-        if len(group) <= _FEW:
-            return np.arange(len(group))  # to compute the values takes less time
-        table, (x, is_usable) = self._table.take(group, axis=1), _usable(level)
+        return self._above(self._table.take(group, axis=1), scores, level)
+
+    def _above(self, table: FloatArray, scores: FloatArray, level: FloatArray) -> IndexArray:
+        if len(scores) <= _FEW:
+            return np.arange(len(scores))  # to compute the values takes less time
+        x, is_usable = _usable(level)
         below = (_log_tail(table[_PLAIN], x) < log_ndtr(-scores) - _SLACK) & is_usable
         wide = (below & (scores >= table[_FROM])).nonzero()[0]
         if len(wide):
@@ -118,6 +131,18 @@ class LargeOfSamples:
             bound = _log_tail(table[_WIDE], x.take(wide))
             below[wide] = ~is_wide | (bound < log_ndtr(-within) - _SLACK)
         return (~below).nonzero()[0]
+
+
+def _guess(moments: Any, scores: FloatArray) -> FloatArray:
+    """About the quantiles at scores (the expansion of Cornish and Fisher)."""
+    mean, std, skew = moments
+    return np.asarray(mean + std * (scores + skew * (scores * scores - 1)), np.float64)
+
+
+def _skew(a: FloatArray, b: FloatArray) -> FloatArray:
+    """A sixth of the skewness of Beta(a, b)."""
+    total = a + b
+    return np.asarray((b - a) * np.sqrt((total + 1) / (a * b)) / (3 * (total + 2)), np.float64)
 
 
 def _plain_quantiles(
@@ -130,7 +155,7 @@ def _within(table: FloatArray, scores: FloatArray) -> tuple[FloatArray, BoolArra
     """The scores of the wide parts of posteriors, as in `MixedPosteriors.at`, and if they count."""
     tail, weight = ndtr(-(scores + table[_LIFT])), table[_WEIGHT]
     is_wide: BoolArray = tail < weight
-    share = np.where(is_wide, tail, 1.0) / np.where(is_wide, weight, 1.0)
+    share = np.where(is_wide, tail, 0.5) / np.where(is_wide, weight, 1.0)
     return wide_scores(-ndtri(share)), is_wide
 
 

@@ -18,7 +18,7 @@ from superarm.beliefs._top_of_groups import TopOfGroups
 from superarm.beliefs.learned_prior import N_PARTS, next_fit
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_k
 
-_FEWEST = 2  # samples that take less time at once than one by one
+_FEWEST = 4  # samples that take less time at once than one by one
 _ARMS_PER_MOVE = 8  # with fewer arms per arm that changes, new groups take less time
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from superarm.beliefs._equal_arms import EqualArms
+from superarm.beliefs._sorted_arms import SortedArms
 from superarm.core.arguments import FloatArray, IndexArray
 
 
@@ -17,24 +18,27 @@ class Members:
 
     def __init__(self, groups: EqualArms) -> None:
         self._groups = groups
+        self._known: dict[int, SortedArms] = {}
         # Per sample and group: how many places are made, and what is not at its place.
         self._made: dict[tuple[int, int], int] = {}
         self._moved: dict[tuple[int, int], dict[int, int]] = {}
 
     def next(self, row: IndexArray, group: IndexArray, uniform: FloatArray) -> IndexArray:
         """The next arms of some groups of samples, one per uniform number."""
-        rows = zip(row.tolist(), group.tolist(), uniform.tolist(), strict=True)
-        return np.array([self._next(*each) for each in rows], np.intp)
+        known, arms = self._known, list[int]()
+        for at, of, number in zip(row.tolist(), group.tolist(), uniform.tolist(), strict=True):
+            if (members := known.get(of)) is None:
+                members = known[of] = self._groups.arms_of(of)
+            arms.append(members.at(self._place(len(members), (at, of), number)))
+        return np.array(arms, np.intp)
 
-    def _next(self, row: int, group: int, uniform: float) -> int:
-        members = self._groups.arms_of(group)
-        n_members = len(members)
+    def _place(self, n_members: int, key: tuple[int, int], uniform: float) -> int:
+        """The next place of a shuffle."""
         if n_members == 1:
-            return members.at(0)
-        key = row, group
+            return 0
         n_made, moved = self._made.get(key, 0), self._moved.setdefault(key, {})
         chosen = n_made + int(uniform * (n_members - n_made))
         place = moved.get(chosen, chosen)
         moved[chosen] = moved.get(n_made, n_made)
         self._made[key] = n_made + 1
-        return members.at(place)
+        return place

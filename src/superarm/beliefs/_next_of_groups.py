@@ -20,16 +20,15 @@ from superarm.core.special import ndtri_exp
 
 _BLOCK = 1 << 20  # scores at a time, to bound the memory
 _AT_ONCE = 4  # arms that are drawn of a group that may have more: each round takes time
-_MORE = 1  # values more than k that are computed in any case
 
 
 def next_tops(
     top: TopOfGroups, large: LargeValues, n: int, k: int, *, rng: np.random.Generator
 ) -> tuple[IndexArray, FloatArray]:
     """What ``top.draw`` returns, for n independent samples: shape (n, k) each."""
-    of_all = LargeOfSamples(large, n * k)
     # Where arms of a group differ, one after the other is drawn.
     first = FirstArms.of(top.groups.sizes(), k if top.posteriors is None else 1)
+    of_all = LargeOfSamples(large, first.group, n * k)
     n_rows = max(1, _BLOCK // len(first.group))
     parts = [
         Samples(top, of_all, min(n_rows, n - start), k, rng).draw(first)
@@ -116,19 +115,20 @@ class Samples:
 
     def _first(self, first: FirstArms) -> Open:
         """The first arms of all groups, as far as they matter."""
-        n_known, k = min(self._k + _MORE, len(first.group)), self._k
+        n_known, k = min(self._k, len(first.group)), self._k
         log_u = first.log_u(self._n, rng=self._rng)
         which = self._uniform(log_u.shape)
         scores = self._scores(first.group, log_u, self._common[:, None])
         row = np.arange(self._n).repeat(n_known)
-        column = self._large.guessed(first.group, scores, n_known).ravel()
-        values = self._find(row, first.group.take(column), scores[row, column], _at(which, row, column))
+        column = self._large.guessed(scores, n_known).ravel()
+        values = self._find(
+            row, first.group.take(column), scores[row, column], _at(which, row, column)
+        )
         if n_known >= k:
             # Any k values tell what the others have to exceed.
-            table = values.reshape(self._n, n_known)
-            self._level = np.partition(table, n_known - k, axis=1)[:, n_known - k]
+            self._level = values.reshape(self._n, n_known).min(axis=1)
         if n_known < len(first.group):
-            new = self._large.others(first.group, scores, self._level, (row, column))
+            new = self._large.others(scores, self._level, (row, column))
             if len(new[0]):
                 more = self._find(new[0], first.group.take(new[1]), scores[new], _at(which, *new))
                 row, column = np.concatenate([row, new[0]]), np.concatenate([column, new[1]])
@@ -178,7 +178,7 @@ class Samples:
         return values if self._top.posteriors is None else self._large.values(group, scores)
 
     def _sort(self) -> None:
-        """Sort what was found by samples and values. Finds the k-th largest value of each sample."""
+        """Sort what was found by samples and values, and take the k-th largest values from it."""
         found = Found.joined(self._found)
         found = found.at(np.lexsort((-found.values, found.row)))
         n_found = np.bincount(found.row, minlength=self._n)
