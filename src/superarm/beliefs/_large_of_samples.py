@@ -16,10 +16,10 @@ from superarm.beliefs._tails import _LARGEST, _SLACK, LargeValues
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.special import log_ndtr, ndtr, ndtri
 
-# For z >= 0, log Phi(-z) is at least -log 2 - z (z / 2 + sqrt(2 / pi)). Both have the same value and
-# slope at 0, and the second derivative of the first is above -1, which is that of the second.
+# For z >= 0, log Phi(-z) is at least -log 2 - z (z / 2 + sqrt(2 / pi)). Both have the same value
+# and slope at 0, and the second derivative of the first is above -1, that of the second.
 _LOG_HALF, _SLOPE = math.log(0.5), math.sqrt(2 / math.pi)
-_FEW = 16  # values, or bounds, that take less time than finding out which are needed
+_FEW = 32  # values, or bounds, that take less time than finding out which are needed
 _MANY = 160  # with more values, `beta_quantiles` takes less time
 _TINY, _BELOW_ONE = 1e-300, 1 - 1e-16  # stand for 0 and 1 where logarithms need numbers between
 # Rows of the table: both parts of the posteriors, and what `_log_tail` needs of them.
@@ -90,7 +90,7 @@ class LargeOfSamples:
             moments = mean, np.sqrt(mean * (1 - mean) / (a + b + 1)), _skew(a, b)
             at_wide = np.where(is_wide, _guess(moments, within), -np.inf)
             guess[wide] = np.maximum(guess[wide], at_wide)
-        return (-guess).argpartition(n - 1, axis=1)[:, :n]
+        return guess.argpartition(-n, axis=1)[:, -n:]
 
     def others(
         self, scores: FloatArray, level: FloatArray, known: tuple[IndexArray, IndexArray]

@@ -70,8 +70,11 @@ def update_many(
     rng: np.random.Generator,
 ) -> None:
     """The same as one ``update`` per row, bit for bit; faster if all outcomes are 0 or 1."""
+    if len(arms) == len(outcomes) == 1:
+        self.update(arms[0], outcomes[0], rng=rng)
+        return
     rows = Rows.of(arms, outcomes, self.n_arms)
-    if rows.is_certain and len(rows.sizes) > 1:
+    if rows.is_certain:
         touched = np.unique(rows.arms)
         # Groups follow from the counts. If few arms change, these are moved between groups.
         keeps = self._groups is not None and _ARMS_PER_MOVE * len(touched) <= self.n_arms

@@ -19,7 +19,7 @@ from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.special import ndtri_exp
 
 _BLOCK = 1 << 20  # scores at a time, to bound the memory
-_AT_ONCE = 4  # arms that are drawn of a group that may have more: each round takes time
+_AT_ONCE = 4  # arms of a group that may have more, then 16, and so on: each round takes time
 
 
 def next_tops(
@@ -99,14 +99,14 @@ class Samples:
         self._top, self._large, self._n, self._k, self._rng = top, large, n, k, rng
         self._sizes, self._members = top.groups.sizes(), Members(top.groups)
         self._common = top.scores.common_std * rng.standard_normal(n)
-        self._found: list[Found] = []
+        self._found, self._is_sorted = list[Found](), False
         self._level = np.full(n, -np.inf)  # the k-th largest value of each sample so far
 
     def draw(self, first: FirstArms) -> tuple[IndexArray, FloatArray]:
         """The arms of the k largest values, the largest first, and these values: (n, k) each."""
         open, most = self._first(first), _AT_ONCE
         while len(open.row):
-            open, most = self._next(open, min(most, self._k)), 2 * most
+            open, most = self._next(open, min(most, self._k)), _AT_ONCE * most
         best = self._best()
         arms = best.arms
         if self._top.posteriors is None:
@@ -133,7 +133,7 @@ class Samples:
                 more = self._find(new[0], first.group.take(new[1]), scores[new], _at(which, *new))
                 row, column = np.concatenate([row, new[0]]), np.concatenate([column, new[1]])
                 values = np.concatenate([values, more])
-        self._sort()
+                self._sort()
         last = first.is_last.take(column).nonzero()[0]
         row, column = row.take(last), column.take(last)
         group = first.group.take(column)
@@ -171,21 +171,26 @@ class Samples:
         else:
             arms = self._members.next(row, group, which)
             values = self._top.posteriors(arms).at(scores)
-        self._found.append(Found(row, group, values, arms))
+        new = (values >= self._level.take(row)).nonzero()[0]
+        if len(new):
+            self._found.append(Found(row, group, values, arms).at(new))
         return values
 
     def _bounds(self, group: IndexArray, scores: FloatArray, values: FloatArray) -> FloatArray:
         return values if self._top.posteriors is None else self._large.values(group, scores)
 
-    def _sort(self) -> None:
-        """Sort what was found by samples and values, and take the k-th largest values from it."""
+    def _sort(self) -> Found:
+        """What was found by samples, the largest values first; sets the k-th largest values."""
+        if len(self._found) == 1 and self._is_sorted:
+            return self._found[0]
         found = Found.joined(self._found)
-        found = found.at(np.lexsort((-found.values, found.row)))
+        found = found.at(np.lexsort((found.group, -found.values, found.row)))
         n_found = np.bincount(found.row, minlength=self._n)
-        self._found, self._starts = [found], n_found.cumsum() - n_found
-        is_full = n_found >= self._k
+        starts, is_full = n_found.cumsum() - n_found, n_found >= self._k
         self._level = np.full(self._n, -np.inf)
-        self._level[is_full] = found.values.take(self._starts[is_full] + self._k - 1)
+        self._level[is_full] = found.values.take(starts[is_full] + self._k - 1)
+        self._found, self._is_sorted = [found], True
+        return found
 
     def _still_open(self, open: Open) -> Open:
         """The groups whose last bounds are among the k largest values, by samples and groups."""
@@ -198,15 +203,14 @@ class Samples:
 
     def _best(self) -> Found:
         """The k largest values of each sample, the largest first, and equal ones at random."""
-        (found,) = self._found
-        best = found.at((self._starts[:, None] + np.arange(self._k)).ravel())
-        if np.count_nonzero(found.values >= self._level.take(found.row)) == len(best.row):
-            return best
+        found = self._sort()
         found = found.at((found.values >= self._level.take(found.row)).nonzero()[0])
-        found = found.at(np.lexsort((found.group, -found.values, found.row)))
-        found = found.at(np.lexsort((self._rng.random(len(found.row)), -found.values, found.row)))
-        starts = np.searchsorted(found.row, np.arange(self._n))
-        return found.at((starts[:, None] + np.arange(self._k)).ravel())
+        if len(found.row) > self._n * self._k:
+            ties = self._rng.random(len(found.row))
+            found = found.at(np.lexsort((ties, -found.values, found.row)))
+            starts = np.searchsorted(found.row, np.arange(self._n))
+            found = found.at((starts[:, None] + np.arange(self._k)).ravel())
+        return found
 
     def _uniform(self, shape: tuple[int, ...]) -> FloatArray | None:
         """What tells which arms they are, where arms of a group differ."""
