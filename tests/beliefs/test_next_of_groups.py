@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import whole_samples
 from scipy.integrate import quad
+from scipy.special import ndtr
 from scipy.stats import beta, chi2_contingency, chisquare, ks_2samp, kstest
 
 from superarm.beliefs import LearnedBetaBelief, _large_of_samples, _next_of_groups
@@ -329,7 +330,11 @@ def test_first_arms_are_order_statistics():
     assert first.group.tolist() == [0, 1, 2, 1, 1, 1]
     assert first.n_drawn.tolist() == [1, 1, 1, 2, 3, 4]
     assert first.is_last.tolist() == [False, False, True, False, False, True]
-    u = np.exp(first.log_u(2000, rng=np.random.default_rng(0)))
+    own, log_u = first.draw(2000, rng=np.random.default_rng(0))
+    u = ndtr(own)
+    assert first.several.tolist() == [1, 2, 3, 4, 5]
+    np.testing.assert_allclose(np.log(u[:, first.several]), log_u, rtol=1e-9)
+    assert first.place[first.several].tolist() == list(range(5))
     for column, (group, place) in enumerate(zip(first.group, first.n_drawn, strict=True)):
         law = beta(sizes[group] - place + 1, place)
         assert kstest(u[:, column], law.cdf).pvalue > 1e-4

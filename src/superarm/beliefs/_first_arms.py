@@ -8,6 +8,7 @@ import numpy as np
 
 from superarm.beliefs._scores import BoolArray
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.special import ndtri_exp
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,15 +26,16 @@ class FirstArms:
         Shape (n_columns,): how many arms of the group are left with this one.
     is_last
         Shape (n_columns,): whether the group has more arms, which are not drawn.
-    n_groups
-        How many columns are first arms.
+    several, place
+        The columns of groups with several arms, and for these columns where they are among them.
     """
 
     group: IndexArray
     n_drawn: IndexArray
     left: FloatArray
     is_last: BoolArray
-    n_groups: int
+    several: IndexArray
+    place: IndexArray
 
     @classmethod
     def of(cls, sizes: FloatArray, most: int) -> FirstArms:
@@ -46,12 +48,18 @@ class FirstArms:
         is_last = left > 1
         if n_more:
             is_last[largest] = is_last[n_groups:-1] = False
-        return cls(group, n_drawn, left, is_last, n_groups)
+        is_several = sizes.take(group) > 1
+        return cls(group, n_drawn, left, is_last, is_several.nonzero()[0], is_several.cumsum() - 1)
 
-    def log_u(self, n: int, *, rng: np.random.Generator) -> FloatArray:
-        """Logarithms of Phi of own scores of n samples, shape (n, n_columns): see `TopOfGroups`."""
-        log_u = np.log1p(-rng.random((n, len(self.group)))) / self.left
-        if len(self.group) > self.n_groups:
-            more = log_u[:, self.n_groups :]
-            more[:] = log_u[:, self.group[-1], None] + more.cumsum(axis=1)
-        return log_u
+    def draw(self, n: int, *, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Own scores of n samples, shape (n, n_columns), and logarithms of Phi of some of them.
+
+        The latter only for ``several``: see `TopOfGroups`.
+        """
+        own = rng.standard_normal((n, len(self.group)))
+        log_u = np.log1p(-rng.random((n, len(self.several)))) / self.left.take(self.several)
+        if n_more := int(self.n_drawn[-1]) - 1:
+            first = log_u[:, self.place[self.group[-1]], None]
+            log_u[:, -n_more:] = first + log_u[:, -n_more:].cumsum(axis=1)
+        own[:, self.several] = ndtri_exp(log_u)
+        return own, log_u

@@ -18,17 +18,26 @@ class Members:
 
     def __init__(self, groups: EqualArms) -> None:
         self._groups = groups
-        self._known: dict[int, SortedArms] = {}
+        # What is known of groups: their only arm, or their arms.
+        self._single: dict[int, int] = {}
+        self._several: dict[int, SortedArms] = {}
         # Per sample and group: how many places are made, and what is not at its place.
         self._made: dict[tuple[int, int], int] = {}
         self._moved: dict[tuple[int, int], dict[int, int]] = {}
 
     def next(self, row: IndexArray, group: IndexArray, uniform: FloatArray) -> IndexArray:
         """The next arms of some groups of samples, one per uniform number."""
-        known, arms = self._known, list[int]()
+        arms, single, several = list[int](), self._single, self._several
         for at, of, number in zip(row.tolist(), group.tolist(), uniform.tolist(), strict=True):
-            if (members := known.get(of)) is None:
-                members = known[of] = self._groups.arms_of(of)
+            if (arm := single.get(of)) is not None:
+                arms.append(arm)
+                continue
+            if (members := several.get(of)) is None:
+                members = self._groups.arms_of(of)
+                if len(members) == 1:
+                    single[of] = members.at(0)
+                else:
+                    several[of] = members
             arms.append(members.at(self._place(len(members), (at, of), number)))
         return np.array(arms, np.intp)
 

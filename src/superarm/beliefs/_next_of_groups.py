@@ -116,9 +116,9 @@ class Samples:
     def _first(self, first: FirstArms) -> Open:
         """The first arms of all groups, as far as they matter."""
         n_known, k = min(self._k, len(first.group)), self._k
-        log_u = first.log_u(self._n, rng=self._rng)
-        which = self._uniform(log_u.shape)
-        scores = self._scores(first.group, log_u, self._common[:, None])
+        own, log_u = first.draw(self._n, rng=self._rng)
+        which = self._uniform(own.shape)
+        scores = self._scores(first.group, own, self._common[:, None])
         row = np.arange(self._n).repeat(n_known)
         column = self._large.guessed(scores, n_known).ravel()
         values = self._find(
@@ -138,8 +138,8 @@ class Samples:
         row, column = row.take(last), column.take(last)
         group = first.group.take(column)
         bounds = self._bounds(group, scores[row, column], values.take(last))
-        n_drawn = first.n_drawn.take(column)
-        return self._still_open(Open(row, group, log_u[row, column], n_drawn, bounds))
+        log_u, n_drawn = log_u[row, first.place.take(column)], first.n_drawn.take(column)
+        return self._still_open(Open(row, group, log_u, n_drawn, bounds))
 
     def _next(self, open: Open, most: int) -> Open:
         """Up to ``most`` more arms of some groups. Returns the groups that may have even more."""
@@ -149,7 +149,7 @@ class Samples:
         which = self._uniform(left.shape)
         entry, place = (left > 0).nonzero()
         row, group = open.row.take(entry), open.group.take(entry)
-        scores = self._scores(group, log_u[entry, place], self._common.take(row))
+        scores = self._scores(group, ndtri_exp(log_u[entry, place]), self._common.take(row))
         kept = self._large.above(group, scores, self._level.take(row))
         row, group, entry, place, scores = (
             each.take(kept) for each in (row, group, entry, place, scores)
@@ -216,16 +216,16 @@ class Samples:
         """What tells which arms they are, where arms of a group differ."""
         return None if self._top.posteriors is None else self._rng.random(shape)
 
-    def _scores(self, group: IndexArray, log_u: FloatArray, common: FloatArray) -> FloatArray:
+    def _scores(self, group: IndexArray, own: FloatArray, common: FloatArray) -> FloatArray:
+        """The scores of arms of groups, the last axis, from own scores and common ones."""
         top = self._top
-        scores = top.shift.take(group) + common
-        if (own_std := top.scores.own_std) > 0:
-            held = top.held.take(group)
-            own = ndtri_exp(log_u)
-            if held.any():
-                own = np.where(held, largest_score(top.groups.n_arms), own)
-            scores = scores + own_std * own
-        return scores
+        held = top.held.take(group).nonzero()[0]
+        if len(held):
+            own[..., held] = largest_score(top.groups.n_arms)
+        own *= top.scores.own_std
+        own += top.shift.take(group)
+        own += common
+        return own
 
 
 def _at(table: FloatArray | None, row: IndexArray, column: IndexArray) -> FloatArray | None:
