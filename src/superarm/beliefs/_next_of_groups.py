@@ -222,7 +222,8 @@ class Samples:
         held = top.held.take(group).nonzero()[0]
         if len(held):
             own[..., held] = largest_score(top.groups.n_arms)
-        own *= top.scores.own_std
+        # An own score may be infinite, with the probability of a uniform number of exactly 0.
+        own = top.scores.own_std * own if top.scores.own_std > 0 else np.zeros(own.shape)
         own += top.shift.take(group)
         own += common
         return own
