@@ -14,6 +14,7 @@ from scipy.stats import beta, chi2_contingency, chisquare, ks_2samp, kstest
 from superarm.beliefs import LearnedBetaBelief, _large_of_samples, _next_of_groups
 from superarm.beliefs._beta_quantiles import beta_quantiles
 from superarm.beliefs._equal_arms import EqualArms
+from superarm.beliefs._expansion import at_most, guess_at, skew
 from superarm.beliefs._first_arms import FirstArms
 from superarm.beliefs._large_of_samples import LargeOfSamples
 from superarm.beliefs._learned_many import tops_of
@@ -62,6 +63,15 @@ def in_groups():
     return belief
 
 
+def alike(n_arms):
+    """Many arms whose values are close to each other."""
+    belief, rng = LearnedBetaBelief(n_arms), np.random.default_rng(0)
+    for _ in range(40):
+        arms = np.flatnonzero(rng.random(n_arms) < 0.5)
+        belief.update(arms, (rng.random(len(arms)) < 0.3) * 1.0, rng=rng)
+    return belief
+
+
 def certain():
     """All values are 1 up to rounding, and many are equal."""
     belief = LearnedBetaBelief(25)
@@ -84,6 +94,7 @@ CASES = {
     "measured": (lambda: played(40, 60, "measured"), 3),
     "measured, most": (lambda: played(12, 8, "measured"), 9),
     "measured, one seed": (lambda: played(30, 20, "measured", shared=1.0), 4),
+    "alike": (lambda: alike(80), 3),
     "good": (lambda: played(40, 60, "good"), 4),
     "own seeds": (lambda: played(40, 60, shared=0.0), 3),
     "one seed": (lambda: played(40, 60, shared=1.0), 3),
@@ -321,6 +332,25 @@ def test_quantiles_of_large_parameters():
     assert (off[(a < 64) | (b < 64)] == 0).all()
     few = beta_quantiles(a[:5], b[:5], -np.log(b[:5]) - betaln(a[:5], b[:5]), scores[:5])
     assert (few == found[:5]).all()
+
+
+def test_bounds_of_quantiles_hold_and_are_close():
+    """With a third of the margin they hold as well."""
+    rng = np.random.default_rng(0)
+    least = np.exp(rng.uniform(np.log(8), np.log(1e5), 60_000))
+    least[:20_000] = 8
+    other, scores = least * np.exp(rng.exponential(1.5, 60_000)), rng.uniform(-8, 8, 60_000)
+    other = np.minimum(other, 1e6)
+    is_first = rng.random(60_000) < 0.5
+    a, b = np.where(is_first, least, other), np.where(is_first, other, least)
+    mean = a / (a + b)
+    std = np.sqrt(mean * (1 - mean) / (a + b + 1))
+    moments, values = (mean, std, skew(a, b)), beta_at(a, b, scores)
+    bounds, guess = at_most(a, b, moments, scores), guess_at(moments, scores)
+    assert (values <= guess + (bounds - guess) / 3 + 1e-9).all()
+    is_large = (least > 1000) & (np.abs(scores) < 3)
+    assert (np.abs(bounds - values) < 0.02 * std)[is_large].all()
+    assert np.isinf(at_most(a, np.full(60_000, 7.0), moments, scores)).all()
 
 
 def test_first_arms_are_order_statistics():

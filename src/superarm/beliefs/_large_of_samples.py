@@ -6,11 +6,11 @@ All arrays with one number per group are rows of one table, so that some groups 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from superarm.beliefs._beta_quantiles import beta_quantiles
+from superarm.beliefs._expansion import at_most, guess_at, skew
 from superarm.beliefs._scores import BoolArray, beta_at, wide_scores
 from superarm.beliefs._tails import _LARGEST, _SLACK, LargeValues
 from superarm.core.arguments import FloatArray, IndexArray
@@ -55,7 +55,7 @@ class LargeOfSamples:
                 -ndtri(of.weight) - of.lift - _SLACK,
                 large._mean,
                 large._std,
-                _skew(of.a, of.b),
+                skew(of.a, of.b),
             ]
         )
         self._columns = self._table.take(group, axis=1)
@@ -80,15 +80,15 @@ class LargeOfSamples:
         """The columns of n numbers per row of scores, which seem to have the largest values."""
         if n == scores.shape[1]:
             return np.broadcast_to(np.arange(n), scores.shape)
-        guess = _guess(self._columns[_MOMENTS], scores)
+        guess = guess_at(self._columns[_MOMENTS], scores)
         row, column = wide = (scores >= self._columns[_FROM]).nonzero()
         if len(row):
             table = self._columns.take(column, axis=1)
             within, is_wide = _within(table, scores[wide])
             _, a, b, _ = table[_WIDE]
             mean = a / (a + b)
-            moments = mean, np.sqrt(mean * (1 - mean) / (a + b + 1)), _skew(a, b)
-            at_wide = np.where(is_wide, _guess(moments, within), -np.inf)
+            moments = mean, np.sqrt(mean * (1 - mean) / (a + b + 1)), skew(a, b)
+            at_wide = np.where(is_wide, guess_at(moments, within), -np.inf)
             guess[wide] = np.maximum(guess[wide], at_wide)
         return guess.argpartition(-n, axis=1)[:, -n:]
 
@@ -123,7 +123,11 @@ class LargeOfSamples:
         if len(scores) <= _FEW:
             return np.arange(len(scores))  # to compute the values takes less time
         x, is_usable = _usable(level)
-        below = (_log_tail(table[_PLAIN], x) < log_ndtr(-scores) - _SLACK) & is_usable
+        below = at_most(table[1], table[2], table[_MOMENTS], scores) < x
+        near = (~below).nonzero()[0]
+        plain = _log_tail(table[_PLAIN].take(near, axis=1), x.take(near))
+        below[near] = plain < log_ndtr(-scores.take(near)) - _SLACK
+        below &= is_usable
         wide = (below & (scores >= table[_FROM])).nonzero()[0]
         if len(wide):
             table = table.take(wide, axis=1)
@@ -131,18 +135,6 @@ class LargeOfSamples:
             bound = _log_tail(table[_WIDE], x.take(wide))
             below[wide] = ~is_wide | (bound < log_ndtr(-within) - _SLACK)
         return (~below).nonzero()[0]
-
-
-def _guess(moments: Any, scores: FloatArray) -> FloatArray:
-    """About the quantiles at scores (the expansion of Cornish and Fisher)."""
-    mean, std, skew = moments
-    return np.asarray(mean + std * (scores + skew * (scores * scores - 1)), np.float64)
-
-
-def _skew(a: FloatArray, b: FloatArray) -> FloatArray:
-    """A sixth of the skewness of Beta(a, b)."""
-    total = a + b
-    return np.asarray((b - a) * np.sqrt((total + 1) / (a * b)) / (3 * (total + 2)), np.float64)
 
 
 def _plain_quantiles(
