@@ -63,12 +63,14 @@ def in_groups():
     return belief
 
 
-def alike(n_arms):
-    """Many arms whose values are close to each other."""
-    belief, rng = LearnedBetaBelief(n_arms), np.random.default_rng(0)
-    for _ in range(40):
+def alike(n_arms, n_more=0, noise=0.0, n_rounds=40, **options):
+    """Many arms whose values are close to each other, and some without outcomes."""
+    belief, rng = LearnedBetaBelief(n_arms + n_more, **options), np.random.default_rng(0)
+    for _ in range(n_rounds):
         arms = np.flatnonzero(rng.random(n_arms) < 0.5)
-        belief.update(arms, (rng.random(len(arms)) < 0.3) * 1.0, rng=rng)
+        outcomes = (rng.random(len(arms)) < 0.3) * (1 - noise * rng.random(len(arms)))
+        belief.update(arms, outcomes, rng=rng)
+    assert min(belief.prior) > 64 or not noise
     return belief
 
 
@@ -95,6 +97,7 @@ CASES = {
     "measured, most": (lambda: played(12, 8, "measured"), 9),
     "measured, one seed": (lambda: played(30, 20, "measured", shared=1.0), 4),
     "alike": (lambda: alike(80), 3),
+    "alike, one seed": (lambda: alike(60, 300, 0.01, 300, shared=1.0, optimism=0.0), 5),
     "good": (lambda: played(40, 60, "good"), 4),
     "own seeds": (lambda: played(40, 60, shared=0.0), 3),
     "one seed": (lambda: played(40, 60, shared=1.0), 3),

@@ -57,7 +57,8 @@ class Found(NamedTuple):
 
     def at(self, places: IndexArray) -> Found:
         """Some of them."""
-        return Found(*[column.take(places) for column in self])
+        row, group, values, arms = self
+        return Found(row.take(places), group.take(places), values.take(places), arms.take(places))
 
     @classmethod
     def joined(cls, parts: list[Found]) -> Found:
@@ -151,9 +152,8 @@ class Samples:
         row, group = open.row.take(entry), open.group.take(entry)
         scores = self._scores(group, ndtri_exp(log_u[entry, place]), self._common.take(row))
         kept = self._large.above(group, scores, self._level.take(row))
-        row, group, entry, place, scores = (
-            each.take(kept) for each in (row, group, entry, place, scores)
-        )
+        row, group, scores = row.take(kept), group.take(kept), scores.take(kept)
+        entry, place = entry.take(kept), place.take(kept)
         values = self._find(row, group, scores, _at(which, entry, place))
         self._sort()
         last = ((place == most - 1) & (left[entry, -1] > 1)).nonzero()[0]
@@ -177,7 +177,10 @@ class Samples:
         return values
 
     def _bounds(self, group: IndexArray, scores: FloatArray, values: FloatArray) -> FloatArray:
-        return values if self._top.posteriors is None else self._large.values(group, scores)
+        if self._top.posteriors is None:
+            return values
+        # By the same function as values of arms: equal ones have to be equal in all digits.
+        return self._top.bounds.of(group).at(scores)
 
     def _sort(self) -> Found:
         """What was found by samples, the largest values first; sets the k-th largest values."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from superarm.core import FeasibleSets, KOfM, Policy
-from superarm.core.optional import Adopts, HasLevel, Stateful, offers
+from superarm.core.optional import Adopts, HasLevel, Stateful
 from superarm.errors import SessionFileError
-from superarm.sessions.decisions import Record
 from superarm.sessions.expiry import Expiry
 from superarm.sessions.holdout import Holdout
+from superarm.sessions.ledger import Record
 from superarm.version import __version__
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def state_later(session: UnlockedSession) -> Callable[[], dict[str, Any]]:
     }
     # 0, 1, 2, ... need not be written. Names are seldom numbers, and may be a million.
     if arms.names[:1] != [0] or arms.names != list(range(len(arms))):
-        state["names"] = list(arms.names)
+        state["names"] = arms.names  # never changed, only replaced
     if arms.n_first != len(arms):
         state["n_first"] = arms.n_first
     if seeding.own_key is not None:
@@ -148,9 +148,8 @@ def mark_of(policy: Policy, rng: np.random.Generator) -> dict[str, Any]:
     # Of a PCG64 only these three numbers change. The increment follows from the seed.
     state: Any = rng.bit_generator.state
     position = f"{state['state']['state']:032x}{state['has_uint32']:x}{state['uinteger']:08x}"
-    mark: dict[str, Any] = {"rng": position, "evaluations": policy.evaluations}
-    belief: Any = policy.belief
-    level = belief.level if offers(belief, HasLevel) else None
+    mark: dict[str, Any] = {"rng": position, "evaluations": policy.reward.evaluations}
+    level = getattr(policy.belief, "level", None)  # of a belief that `HasLevel`
     if level is not None:
         mark["level"] = list(level)
     return mark
