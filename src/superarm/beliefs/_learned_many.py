@@ -19,7 +19,8 @@ from superarm.beliefs.learned_prior import N_PARTS, next_fit
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_k
 
 _FEWEST = 4  # samples that take less time at once than one by one
-_ARMS_PER_MOVE = 8  # with fewer arms per arm that changes, new groups take less time
+# Up to so many arms that change, and so many per arm, take less time than new groups.
+_MOVES, _MOVES_PER_ARM = 50, 0.04
 
 if TYPE_CHECKING:
     from superarm.beliefs.learned_beta import LearnedBetaBelief
@@ -77,7 +78,8 @@ def update_many(
     if rows.is_certain:
         touched = np.unique(rows.arms)
         # Groups follow from the counts. If few arms change, these are moved between groups.
-        keeps = self._groups is not None and _ARMS_PER_MOVE * len(touched) <= self.n_arms
+        few = len(touched) <= _MOVES + _MOVES_PER_ARM * self.n_arms
+        keeps = self._groups is not None and few
         before = self._keys(touched) if keeps else []
         _learn_rows(self, rows)
         if keeps and self._groups is not None:
