@@ -10,7 +10,7 @@ from superarm.beliefs._scores import beta_at
 from superarm.core.arguments import FloatArray
 from superarm.core.special import betainc, ndtri
 
-# From here on, and up to these scores, quantiles are off by less than 1e-11 standard deviations.
+# From here on, and up to these scores, quantiles are off by less than 1e-8 standard deviations.
 _LARGE, _FAR = 64.0, 5.0
 _LOG_NORMAL = 0.5 * math.log(2 * math.pi)
 
