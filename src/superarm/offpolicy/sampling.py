@@ -175,8 +175,9 @@ def _one_at_a_time(
     rng: np.random.Generator,
 ) -> Iterator[IndexArray]:
     oracle = asked.oracle
+    remembers = isinstance(oracle, Stateful)  # which takes microseconds to find out
     for _ in range(n_samples):
-        if isinstance(oracle, Stateful):  # a sample must not change how the next one starts
+        if remembers:  # a sample must not change how the next one starts
             asked.oracle = copy_oracle(oracle, asked, asked)
         yield asked.ask(rng=rng, feasible=feasible, context=context)
 
