@@ -277,6 +277,7 @@ class Counted(SameDeclarations):
     def __init__(self, reward: Reward) -> None:
         super().__init__(reward)
         self.evaluations = 0
+        self.hear: Any = None  # is called with the sets and the answers; sessions log them
 
     def __repr__(self) -> str:
         return f"{self.uncounted!r}"
@@ -286,11 +287,13 @@ class Counted(SameDeclarations):
         if (look := LOOK.get()) is not None:
             look()
         self.evaluations += self.repeats
-        return as_value(self.uncounted(arms, means), arms, self.uncounted)
+        value = as_value(self.uncounted(arms, means), arms, self.uncounted)
+        return value if self.hear is None else self.hear(arms, value)
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         """The values of many sets; counts one evaluation per set, times ``repeats`` if it has."""
         if (look := LOOK.get()) is not None:
             look()
         self.evaluations += len(pools) * self.repeats
-        return as_values(self.uncounted.batch(pools, theta), pools, self.uncounted)
+        values = as_values(self.uncounted.batch(pools, theta), pools, self.uncounted)
+        return values if self.hear is None else self.hear(pools, values)

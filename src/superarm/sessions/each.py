@@ -70,7 +70,7 @@ def adopt_each(session: Session, decisions: Sequence[Decision], mark: dict[str, 
         now = session._unlocked
         now.expire(float(now.clock()))
         records = now.next_records(decisions, each=True)
-        state.load_mark(mark, now.policy, now.rng, now.feasible(None), records)
+        state.load_mark(now, mark, now.feasible(None), records)
         now.issue(records, len(records))
 
 

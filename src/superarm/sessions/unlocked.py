@@ -21,6 +21,7 @@ from superarm.core.policy import belief_at
 from superarm.core.reports import Reports, best_first
 from superarm.errors import ExpiredDecisionError, UnknownDecisionError
 from superarm.offpolicy import Propensities, propensities
+from superarm.sessions.answers import Listener
 from superarm.sessions.arms import NamedArms, without_retired
 from superarm.sessions.decisions import Context, Decision, Name, Record, as_plain_context, shares_of
 from superarm.sessions.expiry import Expiry
@@ -62,12 +63,13 @@ class UnlockedSession:
     n_decisions: int = 0
     rng: np.random.Generator = field(init=False)
     evidence: OrderedDict[str, Why] = field(init=False, default_factory=OrderedDict)
+    listener: Listener = field(init=False, repr=False)
     _expired_at: tuple[float, int] | None = field(init=False, default=None)
     _learns_places: bool = field(init=False)
     _can_expire: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rng = self.seeding.generator()
+        self.rng, self.listener = self.seeding.generator(), Listener(self)
         # Looked up once: neither changes in the life of a session.
         self._learns_places = offers(self.policy.belief, LearnsPlaces)
         self._can_expire = self.expiry.can_expire
@@ -97,7 +99,8 @@ class UnlockedSession:
         if self._can_expire:
             self.expire(now)
         # All or none: nothing is issued before the last decision is made.
-        made = [self._decide(feasible, place, now, n_samples, known) for place in range(1, n + 1)]
+        with self.listener:
+            made = [self._decide(feasible, one, now, n_samples, known) for one in range(1, n + 1)]
         evidence = {decision.id: why for decision, _, why in made if why is not None}
         self.issue([Record(decision, ranked) for decision, ranked, _ in made], evidence=evidence)
         return [decision for decision, _, _ in made]
