@@ -166,7 +166,8 @@ class LocalSearch:
         return isinstance(self.start, Adopts) or must_replay(self.start)
 
     def check_sets(self, feasible: FeasibleSets) -> None:
-        """Refuse what the other oracle refuses."""
+        """Refuse sets that cannot exchange an arm, and what the start refuses."""
+        completable(self, feasible)
         check_sets(self.start, feasible)
 
     def state(self) -> dict[str, Any]:
