@@ -22,7 +22,7 @@ from superarm.core.reports import Reports, best_first
 from superarm.errors import ExpiredDecisionError, UnknownDecisionError
 from superarm.offpolicy import Propensities, propensities
 from superarm.sessions.answers import Listener
-from superarm.sessions.arms import NamedArms, without_retired
+from superarm.sessions.arms import NamedArms
 from superarm.sessions.decisions import Context, Decision, Name, Record, as_plain_context, shares_of
 from superarm.sessions.expiry import Expiry
 from superarm.sessions.explain import Explanation, explain
@@ -78,7 +78,7 @@ class UnlockedSession:
         """The sets that may be chosen in a round. Refuses if there is none."""
         policy, arms = self.policy, self.arms
         sets = policy.feasible if given is None else as_feasible(given, policy.reward.n_arms)
-        return without_retired(sets, arms.is_retired) if arms.any_retired else sets
+        return arms.without(sets, arms.is_retired) if arms.any_retired else sets
 
     def check(self, given: Sets, context: ArrayLike | None) -> FeasibleSets:
         """The sets of a round. Refuses them, or the context, if `ask` could not use them."""
@@ -185,7 +185,7 @@ class UnlockedSession:
         changed = self.arms.retiring(names, retired)
         if retired and changed.any():
             # Refuses if no set would be left, or if the oracle cannot leave arms out.
-            check_sets(self.policy.oracle, without_retired(self.policy.feasible, changed))
+            check_sets(self.policy.oracle, self.arms.without(self.policy.feasible, changed))
         self.arms.is_retired = changed
 
     def explain(self, decision: Decision | str) -> Explanation:

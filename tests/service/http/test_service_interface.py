@@ -247,6 +247,12 @@ def test_errors_name_the_arms(client):
         assert says in decide(client, bandit, status=422, **body)["detail"]
 
 
+def test_errors_leave_names_as_they_are(client):
+    bandit = create(client, name="names", arms=["ant", "budget", "cat", "dog"])
+    body = {"must": ["budget"], "must_not": ["budget"]}
+    assert "arms 'budget' are in both" in decide(client, bandit, status=422, **body)["detail"]
+
+
 def test_the_next_page_is_named_by_text(client):
     bandit = create(client, name="pages")
     decide(client, bandit, n=3)
