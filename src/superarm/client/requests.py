@@ -96,6 +96,23 @@ def _as_plain(value: Any) -> Any:
     )
 
 
+def as_url(url: str) -> str:
+    """The address of a service. Refuses what no request could reach."""
+    try:
+        parsed = httpx.URL(url)
+        is_whole = parsed.scheme in ("http", "https") and bool(parsed.host)
+    except (httpx.InvalidURL, TypeError):
+        is_whole = False
+    if not is_whole:
+        # httpx would find out in every request, as if the service could not be reached.
+        shown = str(url).rpartition("@")[2]  # without a password, which would end up in logs
+        advice = "http://HOST:PORT" if "://" in shown else f"http://{shown.lstrip('/')}"
+        raise ValueError(
+            f"url must begin with http:// or https:// and a host, got {shown!r}; write {advice}"
+        )
+    return url
+
+
 def new_key() -> str:
     """Make an Idempotency-Key."""
     # Random, not a counter: clients on several machines must never use the same key.

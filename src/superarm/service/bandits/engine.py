@@ -194,7 +194,7 @@ class Engine:
         except StoreError as error:
             self.health.failed(error)
             raise
-        self.health.succeeded()
+        self.health.succeeded(), self.metrics.created()
         actor = Actor(live.bandit)
         actor.live = live
         return actor
