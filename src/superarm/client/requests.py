@@ -148,6 +148,15 @@ def names_of(names: Iterable[Name], what: str) -> list[str]:
     return [str(name) for name in names]
 
 
+def by_text(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
+    """Values by the names of arms, as texts: over HTTP, the number 7 is the name "7"."""
+    named = {str(arm): value for arm, value in given.items()}
+    if len(named) < len(given):
+        twice = next(arm for arm in given if not isinstance(arm, str) and str(arm) in given)
+        raise ValueError(f"{what} must have each arm once, got {twice!r} and {str(twice)!r}")
+    return named
+
+
 def group_of(group: Group | Mapping[str, Any]) -> dict[str, Any]:
     """Write a `Group`, or a mapping with the same members, as JSON."""
     if isinstance(group, Mapping):
@@ -167,7 +176,7 @@ def numbers_of(numbers: ArrayLike) -> Any:
 def features_of(features: Features | None) -> Any:
     """Write the features of arms as JSON."""
     if isinstance(features, Mapping):
-        return {str(arm): numbers_of(row) for arm, row in features.items()}
+        return {arm: numbers_of(row) for arm, row in by_text(features, "features").items()}
     return None if features is None else numbers_of(features)
 
 
@@ -177,7 +186,8 @@ def outcomes_of(outcomes: Mapping[Any, float]) -> dict[str, float]:
         outcomes = dict(outcomes.items())  # a Series of pandas
     if not isinstance(outcomes, Mapping):
         raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {outcomes!r:.60}")
-    return {str(arm): _outcome(arm, outcome) for arm, outcome in outcomes.items()}
+    named = by_text(outcomes, "outcomes")
+    return {arm: _outcome(arm, outcome) for arm, outcome in named.items()}
 
 
 def _outcome(arm: Any, outcome: Any) -> float:
@@ -210,7 +220,7 @@ def ask_body(options: AskOptions) -> dict[str, Any]:
     if "groups" in body:
         body["groups"] = [group_of(group) for group in body["groups"]]
     if "weights" in body:
-        body["weights"] = {str(arm): weight for arm, weight in body["weights"].items()}
+        body["weights"] = by_text(body["weights"], "weights")
     if "context" in body:
         body["context"] = numbers_of(body["context"])
     return body
