@@ -67,12 +67,32 @@ def _comparable(values: Any, column: str) -> NDArray[Any]:
         missing = missing | (np.char.strip(found) == "")
     elif found.dtype.kind in "fM":
         missing = missing | np.isnan(found)
+        _refuse_rounded(found[~missing], column)
     if missing.any():
         raise ValueError(
             f"{column!r} must have a value in every row, got none in {missing.sum():,} of "
             f"{len(found):,}; leave these rows out"
         )
     return found
+
+
+def _refuse_rounded(found: NDArray[Any], column: str) -> None:
+    """Refuse floats so large that different whole numbers may have become the same float."""
+    if found.dtype.kind != "f":
+        return
+    n_bits = np.finfo(found.dtype).nmant + 1
+    large = found[np.abs(found) >= 2.0**n_bits]
+    if len(large):
+        raise rounded(column, float(large[0]), n_bits)
+
+
+def rounded(column: str, value: float, n_bits: int) -> ValueError:
+    """The error of a column of floats that are too large for ids."""
+    return ValueError(
+        f"{column!r} must have whole numbers or texts, got the float {value:.0f}: floats of 2^"
+        f"{n_bits} and more may be the same for different ids; read the ids as texts, in SQL as "
+        f"CAST({column} AS VARCHAR)"
+    )
 
 
 def _text(value: Any, column: str) -> str:
