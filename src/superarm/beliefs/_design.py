@@ -22,7 +22,7 @@ _MOST_CONTEXT_WIDTHS = 1e5
 # Once so many contexts decided the scale, a number that is far from the others is cut at fewer
 # widths, 20 standard deviations: a single wrong one would decide the scale, and outweigh thousands
 # of others. Numbers that are far in so many rounds in a row are no mistake, but another unit.
-_ENOUGH, _FAR_WIDTHS, _ANOTHER_UNIT = 5, 10.0, 3
+_ENOUGH, _FAR_WIDTHS, _ANOTHER_UNIT = 20, 10.0, 3
 # A feature is wrong, or needs a logarithm, if it is so many times farther from the median than this
 # share of the others.
 _WRONG, _USUAL = 1e6, 0.9
