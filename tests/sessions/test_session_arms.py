@@ -311,3 +311,13 @@ def test_too_few_arms_are_no_clash_of_groups():
     groups = [sa.Group(["a", "b"], most=2), sa.Group(["b", "c"], most=2)]
     with pytest.raises(ValueError, match="a set must have 2 arms, but only 1 can be in one"):
         session.feasible(available=["a"], groups=groups)
+
+
+def test_names_that_are_no_whole_characters_are_saved(tmp_path):
+    """As Python reads names of files that are not UTF-8."""
+    names = ["\udce4pfel", "birne", "é"]
+    session = sa.Session(make(n_arms=3), names, seed=0)
+    decision = session.ask()
+    session.save(tmp_path / "session")
+    loaded = sa.Session.load(tmp_path / "session", make(n_arms=3))
+    assert (loaded.names, loaded.open) == (tuple(names), [decision])

@@ -46,9 +46,8 @@ class Heard:
 
     def __call__(self, sets: ArrayLike | Pools, answers: Any) -> Any:
         """Remember the answers about some sets, and return them."""
-        pools = isinstance(sets, Pools)
-        known = sets.key() if pools else np.sort(np.asarray(sets, np.int64)).tobytes()
-        self.checksum = zlib.crc32(known, self.checksum)
+        key = sets.key() if isinstance(sets, Pools) else np.asarray(sets, np.int64).tobytes()
+        self.checksum = zlib.crc32(key, self.checksum)
         self.answers.append(np.array(answers, np.float64).reshape(-1))
         return answers
 

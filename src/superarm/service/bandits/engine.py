@@ -194,10 +194,9 @@ class Engine:
         except StoreError as error:
             self.health.failed(error)
             raise
-        self.health.succeeded(), self.metrics.created()
-        actor = Actor(live.bandit)
-        actor.live = live
-        return actor
+        self.health.succeeded()
+        self.metrics.created()
+        return Actor(live.bandit, live)
 
     def _work(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:
         """Run operations until none waits."""
