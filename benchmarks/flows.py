@@ -205,7 +205,8 @@ def posts() -> list[Flow]:
         )
         server.start()
         try:
-            return _posts(_Client(port), ours)
+            with contextlib.closing(_Client(port)) as client:
+                return _posts(client, ours)
         finally:
             server.terminate()
             server.join()
@@ -254,6 +255,10 @@ class _Client:
         if answer.status >= 300:
             raise RuntimeError(said)
         return json.loads(said)
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
 
     def _connected(self, attempts: int = 100) -> socket.socket:
         for _ in range(attempts - 1):

@@ -17,8 +17,8 @@ from the same round, and the table has their medians over the rounds:
 The bandit with many events is made once, in about a minute of processor time per million, and kept
 in the file of ``--old`` if that is given. ``--rounds 0`` measures only what is beside it.
 
-Clients and servers share the cores of the machine, and other programs may use them, too. So the
-ratios of processor time per request are shown as well: those of a machine with cores to spare.
+Clients and servers share the cores of the machine. So the ratios of processor time per request are
+shown as well: those of a machine with cores to spare.
 """
 
 from __future__ import annotations
@@ -58,6 +58,15 @@ TARGETS = {
     "p99 / median, busy": 5.0,
 }
 AT_MOST = {name for name in TARGETS if name.startswith("p99")}
+KINDS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+ON_THE_PAGE = {
+    "single / bare": "rate of single requests, × bare Starlette",
+    "default belief / beta": "the same with the default belief, × `beta`",
+    "bulk / library": f"rate of requests for {BULK} at once, × library",
+    "two workers / one": "rate of two workers with two bandits, × one worker",
+    "p99 / median": "99th percentile of the latency, × median",
+    "p99 / median, busy": "the same beside slow and large bandits",
+}
 
 
 class Bare(Server):
@@ -204,7 +213,7 @@ def measure(options: argparse.Namespace, folder: Path, kind: str) -> dict[str, A
 
 def rows(found: dict[str, Any]) -> list[list[str]]:
     """The ratios, for people: target, then one column per database."""
-    kinds = [kind for kind in ("sqlite", "postgresql") if kind in found]
+    kinds = [kind for kind in KINDS if kind in found]
     made = [["ratio", "target", *kinds]]
     for name in found[kinds[0]]["ratios"]:
         target = TARGETS.get(name)
@@ -218,20 +227,16 @@ def rows(found: dict[str, Any]) -> list[list[str]]:
     return made
 
 
-def sentence(found: dict[str, Any]) -> str:
-    """The ratios of rates and of latencies, for a page."""
-
-    def both(name: str) -> str:
-        kinds = [kind for kind in ("sqlite", "postgresql") if kind in found]
-        return " and ".join(f"{found[kind]['ratios'][name]:.2f}" for kind in kinds)
-
-    return (
-        f"At {found['clients']} clients, on SQLite and PostgreSQL: single requests at "
-        f"{both('single / bare')} of the rate of bare Starlette, {BULK} at once at "
-        f"{both('bulk / library')} of the library's, two workers at {both('two workers / one')} "
-        f"times one. The 99th percentile is {both('p99 / median')} times the median, and "
-        f"{both('p99 / median, busy')} beside slow bandits"
-    )
+def markdown(found: dict[str, Any]) -> str:
+    """The ratios of rates and of latencies, as a table for a page."""
+    kinds = [kind for kind in KINDS if kind in found]
+    head = [f"at {found['clients']} clients, on {found['cores']} cores", *map(KINDS.get, kinds)]
+    rows = [
+        [said, *(f"{found[kind]['ratios'][name]:.2f}" for kind in kinds)]
+        for name, said in ON_THE_PAGE.items()
+    ]
+    lines = [f"| {' | '.join(map(str, row))} |" for row in [head, *rows]]
+    return "\n".join([lines[0], "|---|" + "---:|" * len(kinds), *lines[1:]])
 
 
 def processor_ms(rounds: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
@@ -271,14 +276,14 @@ def main() -> None:
     parser.add_argument("--folder", help="where files go, for the disk that they are to be on")
     parser.add_argument("--out", type=Path)
     parser.add_argument(
-        "--from", dest="given", type=Path, help="measure nothing; say it in a sentence"
+        "--from", dest="given", type=Path, help="measure nothing; show this file as Markdown"
     )
     options = parser.parse_args()
     if options.given:
-        print(sentence(json.loads(options.given.read_text())))
+        print(markdown(json.loads(options.given.read_text())))
         return
     found: dict[str, Any] = {"m": M, "k": K, "clients": CLIENTS, "cores": os.cpu_count()}
-    kinds = ("sqlite", "postgresql") if options.postgres else ("sqlite",)
+    kinds = KINDS if options.postgres else ("sqlite",)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for kind in kinds:
             path = Path(folder, kind)

@@ -23,8 +23,17 @@ from superarm import theory
 from superarm.catalog import POLICIES, Task
 from superarm.environments import BernoulliArms
 from superarm.reporting import pages
-from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain, render
-from superarm.reporting.palette import INK, SERIES, Look, look
+from superarm.reporting.figures import (
+    Look,
+    band,
+    logarithmic,
+    look,
+    name_curves,
+    panels,
+    plain,
+    render,
+)
+from superarm.reporting.palette import INK, SERIES
 from superarm.reporting.statistics import mean_interval, paired_difference, paired_ratio
 from superarm.reporting.tables import Table, compact
 from superarm.simulation import run_one

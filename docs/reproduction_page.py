@@ -30,14 +30,14 @@ from superarm.reporting.figures import render
 from superarm.reporting.tables import compact
 from superarm.studies import Memory
 from superarm.studies.archive import pack, unpack
+from superarm.studies.cell import Scale
 from superarm.studies.paper import catalogue
 from superarm.studies.paper.claims import judge
 from superarm.studies.paper.reproduction import recorded_sweeps
 from superarm.studies.paper.verdicts import Claim, Verdict
-from superarm.studies.provenance import provenance
 from superarm.studies.run import record_with_bar, recorded_rows
-from superarm.studies.store import Recording, joined, sweep_digest
-from superarm.studies.study import Findings, Scale
+from superarm.studies.store import Recording, joined, provenance, sweep_digest
+from superarm.studies.study import Findings
 
 HERE = Path(__file__).parent
 ARCHIVE = HERE / "reproduction.jsonl.xz"

@@ -22,8 +22,8 @@ from common import save
 from common import show as show_table
 from superarm.beliefs import DiscountedBetaBelief, SlidingBetaBelief
 from superarm.environments import ChangingArms, DriftingArms
-from superarm.reporting.figures import band, name_curves, panels, plain
-from superarm.reporting.palette import BLUE, GREEN, INK, RED, Look
+from superarm.reporting.figures import Look, band, name_curves, panels, plain
+from superarm.reporting.palette import BLUE, GREEN, INK, RED
 from superarm.reporting.statistics import paired_ratio
 from superarm.simulation import ChangingInstance
 

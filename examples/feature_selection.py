@@ -27,8 +27,8 @@ from common import interval, options, save, show, steps
 from feature_selection_reward import N_PIXELS, accuracy, digits, on_others
 from superarm.oracles import RandomSets, Scheduled
 from superarm.oracles.scheduled import growing
-from superarm.reporting.figures import band, logarithmic, name_curves, plain
-from superarm.reporting.palette import RED, look
+from superarm.reporting.figures import band, logarithmic, look, name_curves, plain
+from superarm.reporting.palette import RED
 
 # Each looks for one good set within a budget. A search that ends before the budget is spent is
 # started again.

@@ -24,8 +24,7 @@ import superarm as sa
 from common import interval, options, save, show, steps
 from influence_reward import closed_form, simulated
 from superarm.oracles import RandomSets
-from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
-from superarm.reporting.palette import look
+from superarm.reporting.figures import band, logarithmic, look, name_curves, panels, plain
 
 K = 5
 SEED = 1  # of all runs

@@ -14,8 +14,8 @@ import superarm as sa
 from superarm.beliefs import SingleSeedBelief
 from superarm.catalog import POLICIES
 from superarm.environments import ReplayEnvironment
-from superarm.reporting.figures import band, logarithmic, name_curves, plain
-from superarm.reporting.palette import GREEN, ORANGE, PINK, RED, SKY, Look, look
+from superarm.reporting.figures import Look, band, logarithmic, look, name_curves, plain
+from superarm.reporting.palette import GREEN, ORANGE, PINK, RED, SKY
 from superarm.reporting.statistics import paired_difference
 
 # Makes a policy from the number of arms and k.

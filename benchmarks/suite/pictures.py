@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from suite.ratios import names, of_part
-from superarm.reporting.figures import logarithmic, name_curves, panels, plain, render
-from superarm.reporting.palette import BLUE, GREEN, GREY, INK, ORANGE, PINK, RED, SKY, Look
+from superarm.reporting.figures import Look, logarithmic, name_curves, panels, plain, render
+from superarm.reporting.palette import BLUE, GREEN, GREY, INK, ORANGE, PINK, RED, SKY
 
 Row = dict[str, Any]
 

@@ -79,3 +79,15 @@ def test_rounds_stay_short(name):
     assert f"| {flow.name} | {flow.counts[0]} |" in flows.table([flow])
     listed = "\n".join(map(" ".join, flow.calls))
     assert all(map(int.__le__, flow.counts, CEILINGS[name])), f"{flow.counts}:\n{listed}"
+
+
+# Two threads of the server take turns, so the number of switches may differ a little.
+REQUESTS = {"POST decisions": (95, 26, 140), "POST outcomes": (80, 20, 106)}
+
+
+def test_requests_stay_short():
+    found = {flow.name: flow for flow in flows.trace(["post"])}
+    assert found.keys() == REQUESTS.keys()
+    for name, flow in found.items():
+        listed = "\n".join(map(" ".join, flow.calls))
+        assert all(map(int.__le__, flow.counts, REQUESTS[name])), f"{flow.counts}:\n{listed}"

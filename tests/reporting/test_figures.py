@@ -7,8 +7,18 @@ import numpy as np
 import pytest
 
 from superarm.catalog import POLICIES
-from superarm.reporting.figures import WIDTH, band, inline, logarithmic, name_curves, panels, render
-from superarm.reporting.palette import INK, Look, look
+from superarm.reporting.figures import (
+    WIDTH,
+    Look,
+    band,
+    inline,
+    logarithmic,
+    look,
+    name_curves,
+    panels,
+    render,
+)
+from superarm.reporting.palette import INK
 
 
 def draw(figure):

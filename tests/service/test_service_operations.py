@@ -146,7 +146,7 @@ def test_the_ratios_of_the_page_are_what_was_measured():
     import load
 
     found = json.loads((ROOT / "docs" / "load.json").read_text())
-    assert load.sentence(found) in (ROOT / "docs" / "service.md").read_text()
+    assert load.markdown(found) in (ROOT / "docs" / "service.md").read_text()
     # Medians of the recorded rounds, not written by hand.
     for kind in ("sqlite", "postgresql"):
         assert load.ratios(found[kind]) == found[kind]["ratios"]

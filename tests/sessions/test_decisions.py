@@ -8,8 +8,7 @@ import pytest
 
 import superarm as sa
 from superarm.sessions import Decision, Expiry, decision_number
-from superarm.sessions.decisions import Record
-from superarm.sessions.ledger import Ledger
+from superarm.sessions.ledger import Ledger, Record
 
 PLAIN = Decision("shop.left-12", ("ant", 3), (0.1, 0.7), True, round=5, time=2.5)
 SAMPLED = replace(PLAIN, propensities=(0.5, 0.25), set_propensity=0.2, n_samples=20)

@@ -18,7 +18,7 @@ def session_of(n_arms=N_ARMS, belief=sa.BetaBelief, oracle=sa.TopK, **options):
 
 def test_each_has_a_round_and_an_id():
     session = session_of()
-    one, many, other = session.ask(), ask_each(session, 20), session.ask()
+    one, (many, _), other = session.ask(), ask_each(session, 20), session.ask()
     assert [each.number for each in (one, *many, other)] == list(range(1, 23))
     assert [each.round for each in (one, *many, other)] == list(range(1, 23))
     assert session.open == [one, *many, other]
@@ -31,14 +31,14 @@ def test_each_has_a_round_and_an_id():
 @pytest.mark.parametrize("belief", [sa.BetaBelief, LearnedBetaBelief])
 def test_few_arms_get_the_decisions_of_ask(belief):
     together, alone = (session_of(40, belief) for _ in range(2))
-    assert ask_each(together, 9) == [alone.ask() for _ in range(9)]
+    assert ask_each(together, 9)[0] == [alone.ask() for _ in range(9)]
 
 
 @pytest.mark.parametrize("n_arms", [40, N_ARMS])
 def test_the_last_ones_are_explained(n_arms):
     session = session_of(n_arms, explain_last=2)
     session.ask()
-    *rest, before, last = ask_each(session, 8)
+    *rest, before, last = ask_each(session, 8)[0]
     for decision in (before, last):
         found = session.explain(decision)
         assert found.score_is == "sampled value"
@@ -54,8 +54,9 @@ def test_a_session_that_adopts_them_goes_on_in_the_same_way():
     first, second = session_of(), session_of()
     rng = np.random.default_rng(0)
     for n in (5, 1, 30):
-        made = ask_each(first, n)
-        adopt_each(second, made, first.mark())
+        made, mark = ask_each(first, n)
+        assert mark == first.mark()
+        adopt_each(second, made, mark)
         for one in made:
             told = {arm: float(rng.random() < 0.3) for arm in one.arms}
             first.tell(one, told), second.tell(one, told)
@@ -70,7 +71,7 @@ def test_a_session_that_adopts_them_goes_on_in_the_same_way():
 def test_no_decision_expires_between_them():
     session = session_of(expiry=Expiry(after_rounds=10))
     assert most_each(session) == 10
-    first = ask_each(session, 4)
+    first, _ = ask_each(session, 4)
     assert most_each(session) == 10 - 3
     ask_each(session, 7)
     # The first decision is due now.

@@ -14,7 +14,7 @@ import killing
 import superarm as sa
 from superarm.errors import SessionFileError
 from superarm.sessions import Expiry, files
-from superarm.sessions.decisions import Record
+from superarm.sessions.ledger import Record
 from superarm.sessions.state import session_state
 
 FIXTURE = Path(__file__).parents[1] / "data" / "session-v1.superarm"
@@ -293,15 +293,6 @@ def test_a_snapshot_is_of_its_moment():
     assert snapshot() == now != session.to_bytes()
 
 
-if __name__ == "__main__":
-    write_fixture()
-    fresh = sa.Session.load(FIXTURE, policy, clock=lambda: 0.0)
-    golden = {"decisions": [[decision.id, sorted(decision.arms)] for decision in play(fresh, 10)]}
-    FIXTURE.with_suffix(".json").write_text(
-        json.dumps({**golden, "a": fresh.policy.belief.a.tolist()}, indent=1)
-    )
-
-
 @pytest.mark.parametrize("k", [2, 70])
 def test_short_decisions_are_written_as_if_each_was_looked_at(k, monkeypatch):
     """70 arms make long lists, which are arrays in the file."""
@@ -311,3 +302,70 @@ def test_short_decisions_are_written_as_if_each_was_looked_at(k, monkeypatch):
     quick = session.to_bytes()
     monkeypatch.setattr(files, "_may_be_long", lambda decision: True)
     assert session.to_bytes() == quick
+
+
+@pytest.mark.parametrize("names", [[7 * n for n in range(100)], [*range(99), "last"]])
+def test_many_numbers_as_names_come_back(names, tmp_path):
+    """Long lists of numbers are arrays in a file, but not the names."""
+    session = sa.Session(policy(100), names, seed=1, clock=lambda: 0.0)
+    session.save(tmp_path / "session")
+    again = sa.Session.load(tmp_path / "session", policy, clock=lambda: 0.0)
+    assert list(again.names) == names
+    assert again.ask() == session.ask()
+
+
+def test_names_that_an_earlier_version_wrote_as_an_array_come_back(tmp_path):
+    """It wrote what nobody could read again."""
+    names = [7 * n for n in range(100)]
+    document = sa.Session(policy(100), names, seed=1).to_bytes()
+    document = files.decode(document, tmp_path)
+    arrays = {}
+    kept = files._without_arrays(names, "names", arrays)
+    assert kept == {"$npy": "names"}
+    buffer = io.BytesIO(files.encode({**document, "names": [0]}))
+    with zipfile.ZipFile(buffer) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    out = io.BytesIO()
+    np.lib.format.write_array(out, arrays["names"])
+    members |= {"names.json": json.dumps(kept).encode(), "names.npy": out.getvalue()}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+        archive.comment = b"sha256:" + b"0" * 64
+    body = buffer.getvalue()[:-64]
+    data = body + hashlib.sha256(body).hexdigest().encode()
+    assert list(sa.Session.from_bytes(data, policy).names) == names
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 7])
+def test_a_list_in_portions_is_the_same_text(n, monkeypatch):
+    monkeypatch.setattr(files, "_MEMBERS_AT_ONCE", 3)
+    names = ["a", 'b"', "ü", 4, "e,", "[f]", "g"][:n]
+    assert files._list_text(names) == json.dumps(names, ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    "belief", [sa.BetaBelief(80), sa.BetaBelief(80, (np.full(80, 2.0), 1.0)), None]
+)
+def test_a_snapshot_with_arrays_is_the_file_of_plain_numbers(belief):
+    """Lists of numbers take long to make, and the file has arrays in the end."""
+    made = sa.thompson(sa.LinearReward(80), 3)
+    if belief is not None:
+        made = sa.Policy(belief, sa.TopK(), sa.LinearReward(80), 3)
+    session = sa.Session(made, [f"arm {n}" for n in range(80)], seed=1)
+    for n in range(9):
+        decision = session.ask()
+        session.tell(decision, dict.fromkeys(decision.arms, n % 3 / 2))
+    plain = session_state(session._unlocked)
+    json.dumps(plain, allow_nan=False)
+    assert session.to_bytes() == files.encode(plain)
+
+
+if __name__ == "__main__":
+    write_fixture()
+    fresh = sa.Session.load(FIXTURE, policy, clock=lambda: 0.0)
+    golden = {"decisions": [[decision.id, sorted(decision.arms)] for decision in play(fresh, 10)]}
+    FIXTURE.with_suffix(".json").write_text(
+        json.dumps({**golden, "a": fresh.policy.belief.a.tolist()}, indent=1)
+    )

@@ -9,8 +9,8 @@ import pytest
 from superarm.studies import Memory, Recorded, RequestError
 from superarm.studies.archive import pack, unpack
 from superarm.studies.machine import Watch, machine
-from superarm.studies.provenance import provenance
 from superarm.studies.run import record
+from superarm.studies.store import provenance
 from tiny_cells import TINY
 
 TIMED = [

@@ -51,7 +51,6 @@ def changed(root, name, before):
         "studies/store.py",
         "studies/archive.py",
         "studies/machine.py",
-        "studies/provenance.py",
         "studies/paper/claims/growth.py",
         "studies/paper/experiments/fig2a.py",
         "studies/paper/reproduction.py",

@@ -10,12 +10,12 @@ from click.testing import CliRunner
 from superarm.beliefs import LinearBelief, LogisticBelief
 from superarm.cli import app
 from superarm.features import Encoder
+from superarm.studies.cell import Scale
 from superarm.studies.cells.knowing import Known
 from superarm.studies.cells.table import prepare, run
 from superarm.studies.own_table import TableError, read
 from superarm.studies.own_table.features_file import read_contexts
 from superarm.studies.own_table.study import _cells
-from superarm.studies.study import Scale
 
 DAYS, NAMES = ("Mon", "Tue"), [f"arm {arm}" for arm in range(6)]
 

@@ -9,8 +9,7 @@ import superarm as sa
 from dishes import NAMES, cells
 from superarm.catalog import POLICIES
 from superarm.environments import ReplayEnvironment
-from superarm.reporting.figures import render
-from superarm.reporting.palette import look
+from superarm.reporting.figures import look, render
 from superarm.studies import Scale, own_table
 from superarm.studies.cells import table as table_cell
 from superarm.studies.cells.table import prepare

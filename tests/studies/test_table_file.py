@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from superarm.studies.own_table import outcomes, table_file
+from superarm.studies.own_table import csv_file, table_file
 from superarm.studies.own_table.table_file import TableError, read
 
 NAN = float("nan")
@@ -80,7 +80,7 @@ def test_cells_are_kept_in_the_smallest_numbers_that_hold_them(written, content,
 
 def test_many_strips_make_one_table(written, monkeypatch):
     monkeypatch.setattr(table_file, "_ROWS_AT_ONCE", 7)
-    monkeypatch.setattr(outcomes, "_MOST_REMEMBERED", 5)
+    monkeypatch.setattr(csv_file, "_MOST_REMEMBERED", 5)
     rng, told = np.random.default_rng(0), []
     cells = rng.random((100, 3)).round(6)
     cells[:20] = cells[:20] < 0.5  # strips of bytes, of halves and of doubles

@@ -1,4 +1,4 @@
-"""What the beliefs with Beta posteriors share: checks of priors and counts, and a coin.
+"""What the beliefs with Beta posteriors share: checks of priors and counts.
 
 Beliefs with the attributes ``a`` and ``b`` take over `mean`, `posterior` and `sample` as methods.
 """
@@ -13,10 +13,6 @@ from numpy.typing import ArrayLike
 from superarm.beliefs._scores import beta_draw
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
-
-_CERTAIN = frozenset((0.0, 1.0))
-# Up to this many outcomes a Python set is faster than numpy.
-_FEW = 16
 
 
 class HasBetas(Protocol):
@@ -95,12 +91,3 @@ def grown(
     new_a, new_b = as_prior((1.0, 1.0) if prior is None else prior, n)
     longer = (np.append(each, np.zeros(n)) for each in counts)
     return (np.append(a, new_a), np.append(b, new_b), *longer)
-
-
-def flip(outcomes: FloatArray, *, rng: np.random.Generator) -> FloatArray:
-    """Y_i ~ Bern(X_i), the paper's coin: draws only for outcomes strictly between 0 and 1."""
-    if len(outcomes) > _FEW or not _CERTAIN.issuperset(outcomes.tolist()):
-        inside = (outcomes > 0) & (outcomes < 1)
-        outcomes = outcomes.copy()
-        outcomes[inside] = rng.random(np.count_nonzero(inside)) < outcomes[inside]
-    return outcomes

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs import _beta
-from superarm.beliefs._beta import as_counts, as_prior, flip, grown
+from superarm.beliefs._beta import as_counts, as_prior, grown
 from superarm.beliefs._beta_prior import Prior, kept_prior, longer_prior, since
 from superarm.beliefs._many_rows import MOST_ARMS, Rows, one_by_one
 from superarm.beliefs._many_tops import ManyTops
@@ -32,6 +32,11 @@ from superarm.core.arguments import (
 )
 from superarm.core.k_of_m import top_k
 from superarm.core.showing import one_line
+from superarm.core.states import as_numbers
+
+_CERTAIN = frozenset((0.0, 1.0))
+# Up to this many outcomes a Python set is faster than numpy.
+_FEW = 16
 
 
 class BetaBelief:
@@ -173,11 +178,11 @@ class BetaBelief:
         state = {
             "belief": "BetaBelief",
             "n_arms": self.n_arms,
-            "a": self.a.tolist(),
-            "b": self.b.tolist(),
+            "a": as_numbers(self.a),
+            "b": as_numbers(self.b),
         }
         if self._prior is not None:
-            state["prior"] = [each.tolist() for each in self._prior]
+            state["prior"] = [as_numbers(each) for each in self._prior]
         level = self.level
         return state if level is None else {**state, "top": {"k": level[0], "margin": level[1]}}
 
@@ -276,3 +281,12 @@ class BetaBelief:
         # Copies: arrays that were unpickled may have memory that can't be made writeable again.
         self.a, self.b, self._top = self.a.copy(), self.b.copy(), BetaTopK()
         self.level = state["_top"]
+
+
+def flip(outcomes: FloatArray, *, rng: np.random.Generator) -> FloatArray:
+    """Y_i ~ Bern(X_i), the paper's coin: draws only for outcomes strictly between 0 and 1."""
+    if len(outcomes) > _FEW or not _CERTAIN.issuperset(outcomes.tolist()):
+        inside = (outcomes > 0) & (outcomes < 1)
+        outcomes = outcomes.copy()
+        outcomes[inside] = rng.random(np.count_nonzero(inside)) < outcomes[inside]
+    return outcomes

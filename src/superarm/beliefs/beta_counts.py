@@ -13,8 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.beliefs._beta import as_prior, flip, grown
+from superarm.beliefs._beta import as_prior, grown
 from superarm.beliefs._scores import beta_draw
+from superarm.beliefs.beta import flip
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_feedback
 

@@ -39,6 +39,7 @@ from superarm.core.arguments import (
     as_k,
 )
 from superarm.core.showing import one_line
+from superarm.core.states import as_numbers
 
 _ALL = slice(None)
 
@@ -197,7 +198,7 @@ class LearnedBetaBelief:
             wide=self.wide,
             prior=list(self.prior),
             learned=[self.dispersion, self.wide_share, self._squares, self._n_fitted],
-            streaks=self._streaks.tolist(),
+            streaks=as_numbers(self._streaks),
         )
 
     def load(self, state: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, as_count, as_feedback, as_state
+from superarm.core.states import as_numbers
 
 
 @dataclass
@@ -76,7 +77,7 @@ class OutcomeCounts:
     def state(self, belief: str, **settings: Any) -> dict[str, Any]:
         """The state of a belief with these settings and counts, as plain JSON."""
         about = {"belief": belief, "n_arms": len(self.counts), **settings, "rounds": self.rounds}
-        return {**about, "counts": self.counts.tolist(), "sums": self.sums.tolist()}
+        return {**about, "counts": as_numbers(self.counts), "sums": as_numbers(self.sums)}
 
     @classmethod
     def from_state(

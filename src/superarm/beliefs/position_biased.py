@@ -13,9 +13,10 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from superarm.beliefs import _beta
-from superarm.beliefs._beta import as_prior, flip
+from superarm.beliefs._beta import as_prior
 from superarm.beliefs._looked_at import matched
 from superarm.beliefs._scores import with_shared
+from superarm.beliefs.beta import flip
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from superarm.cli import common, log_options
+from superarm.cli import common
 
 
 class _Prior(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -104,7 +104,7 @@ class _PolicyOption(click.Option):
     help="Columns that are not arms but known before a round is played: names, or numbers as in "
     "1,3-5. Adds the policy contexts, which learns from them. Can be repeated.",
 )
-@log_options.log_options
+@common.log_options
 @click.option(
     "--propensity",
     metavar="COLUMN",
@@ -147,7 +147,7 @@ def command(
     # The other options have the names of the arguments of both studies.
     options["folder"] = out
     try:
-        source = own_log.Source(table, log_options.query(sql))
+        source = own_log.Source(table, common.query(sql))
         columns = own_log.columns_of(
             source, options["k"], item, outcome, rounds, position, propensity
         )

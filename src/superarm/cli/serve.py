@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from superarm.cli import common, log_options
+from superarm.cli import common
 
 _at_least_one = click.IntRange(min=1)
 _HIGHEST_PORT = 65535
@@ -72,7 +72,7 @@ _HIGHEST_PORT = 65535
 @click.option(
     "--checkpoint-every",
     type=_at_least_one,
-    default=2000,
+    default=10_000,
     help="Requests between two checkpoints of a bandit.",
 )
 @click.option(
@@ -132,7 +132,7 @@ _HIGHEST_PORT = 65535
     default=1.0,
     help="For --warm-start: share of the rounds that count.",
 )
-@log_options.log_options
+@common.log_options
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 def command(
     most_body: int,
@@ -191,7 +191,7 @@ def _first(
 
     if request["k"] is None:
         raise click.BadParameter("--warm-start needs --k, the number of arms per decision")
-    source = own_log.Source(path, log_options.query(sql))
+    source = own_log.Source(path, common.query(sql))
     try:
         found = own_log.columns_of(source, request["k"], *columns, command="serve --warm-start")
         if found is None:

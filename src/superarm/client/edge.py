@@ -24,7 +24,7 @@ from superarm.service.problems import Problem
 from superarm.sessions import Decision, Session, bulk
 from superarm.sessions.edge import fitting, give_up, merge, take_over
 from superarm.sessions.pace import Pace
-from superarm.sessions.unlocked import AskOptions
+from superarm.sessions.view import AskOptions
 from superarm.sets import Feasible
 
 _MOST_SIZE = 100_000  # arms and numbers of contexts in a batch; the service takes twice as many

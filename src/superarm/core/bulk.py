@@ -28,7 +28,7 @@ class WorksInBulk(Protocol):
 
 @runtime_checkable
 class SamplesTops(Protocol):
-    """A belief that draws the next few samples at once; `superarm.sessions.bulk.ask_each` uses it.
+    """A belief that draws the next few samples at once; `superarm.sessions.each.ask_each` uses it.
 
     `WorksInBulk` begins afresh in each call, which pays for hundreds of samples. This one uses what
     ``sample_top`` keeps, and pays from a few samples on.

@@ -4,7 +4,7 @@
 A picture is 5.6 inches wide, about 400 points, and its text has 11 points, so that a phone shows
 the text at its full size. Panels stand one below the other. The names of the curves stand below
 each panel in the order in which the curves end. Text and axes have the colour of the text around
-them.
+them. The catalog gives every policy its colour and its dash, which it keeps in every picture.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ import io
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from superarm.catalog import POLICIES
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.reporting.palette import INK, Look
+from superarm.reporting.palette import GREY, INK, SKY
 from superarm.reporting.statistics import mean_band
 
 __all__ = [
     "WIDTH",
+    "Look",
     "as_svg",
     "band",
     "inline",
     "logarithmic",
+    "look",
     "name_curves",
     "panels",
     "plain",
@@ -57,6 +60,33 @@ _STYLE = {
 }
 # A file of its own does not see the page around it, so it brings its text colours along.
 _OWN_COLOURS = "<style>svg{color:#333} @media (prefers-color-scheme:dark){svg{color:#ddd}}</style>"
+
+# Colours of the catalog that would vanish on a dark screen, and what is drawn instead.
+_ON_DARK = {"#000000": INK, "#882255": "#999933", "#117733": "#3F9B58"}
+# A setting of figure 2B that is no policy of the catalog.
+_MORE_TESTS = "GT+QTS, 426 tests"
+
+
+class Look(NamedTuple):
+    """How a curve is drawn."""
+
+    colour: str
+    dash: str = "-"
+
+
+def look(label: str) -> Look:
+    """The look of a policy: that of the longest label of the catalog with which its label begins.
+
+    >>> look("CTS, Oracle+") == look("CTS"), look("CTS, lazy") == look("CTS")
+    (True, False)
+    """
+    if label == _MORE_TESTS:
+        return Look(SKY)
+    found = [part for part in POLICIES.values() if label.startswith(part.label)]
+    if not found:
+        return Look(GREY, ":")
+    part = max(found, key=lambda part: len(part.label))
+    return Look(_ON_DARK.get(part.colour, part.colour), part.dash)
 
 
 def render(draw: Callable[[Any], None], *, size: tuple[float, float] = (WIDTH, _PANEL)) -> str:

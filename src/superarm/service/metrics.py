@@ -1,11 +1,14 @@
-"""The metrics of a server, for Prometheus."""
+"""What the operator of a server should know: metrics, failing writes, and a clock that was set."""
 
 from __future__ import annotations
 
 import bisect
 import collections
 import itertools
-from collections.abc import Iterable, Iterator
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
@@ -13,14 +16,18 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
+from superarm.service.log.store import Store, StoreError
+
 # Upper ends of the buckets of histograms.
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _MANY = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
+_MOST_S = 5.0  # smaller corrections of a clock are the daily work of time servers
+_HEALTHY_S = 5.0  # a successful write counts as a sign of health for this long
 
 
 class Metrics:
-    """All metrics of one server.
+    """All metrics of one server, for Prometheus.
 
     Attributes
     ----------
@@ -121,3 +128,66 @@ class _Answers(Collector):
             sums = itertools.accumulate(buckets)
             times.add_metric([route], list(zip(ends, sums, strict=True)), total[0])
         yield times
+
+
+class Health:
+    """The last failure of a database, and when a write last succeeded."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._failing: StoreError | None = None
+        self._written = -math.inf
+
+    def succeeded(self) -> None:
+        """A write succeeded."""
+        self._failing, self._written = None, time.monotonic()
+
+    def failed(self, error: BaseException) -> None:
+        """Something failed; only the database matters here."""
+        if isinstance(error, StoreError):
+            self._failing = error
+
+    def look(self) -> Literal["ok", "read_only", "failing"]:
+        """Whether events can be written. Tries a write if the last one failed or is long ago."""
+        if self._failing is not None or time.monotonic() - self._written >= _HEALTHY_S:
+            try:
+                self._store.check()
+                self.succeeded()
+            except StoreError as error:
+                self.failed(error)
+        if self._failing is None:
+            return "ok"
+        return "read_only" if self._failing.read_only else "failing"
+
+
+class ClockWatch:
+    """Compares a clock with one that is never set.
+
+    Events are never older than the ones before them, so after a jump back they all have one time,
+    and after a jump forward open decisions expire. An operator should know.
+
+    Examples
+    --------
+    >>> now = [100.0]
+    >>> watch = ClockWatch(lambda: now[0], steady=lambda: 1.0)
+    >>> now[0] = 40.0
+    >>> watch.jump(), watch.jump()
+    (-60.0, 0.0)
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock, self._steady = clock, steady
+        self._ahead = clock() - steady()
+
+    def jump(self) -> float:
+        """Seconds by which the clock was set since the last call; 0 for none that matters."""
+        ahead = self._clock() - self._steady()
+        jumped = ahead - self._ahead
+        if abs(jumped) <= _MOST_S:
+            return 0.0
+        self._ahead = ahead
+        return jumped

@@ -85,7 +85,7 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
-    checkpoint_every: int = 2000
+    checkpoint_every: int = 10_000
     n_threads: int | None = None
     most_loaded: int = 1000
     deadline_s: float = 60.0

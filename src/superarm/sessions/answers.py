@@ -20,7 +20,7 @@ from superarm.core.arguments import FloatArray
 from superarm.core.copies import copy_oracle
 from superarm.core.optional import SameDeclarations
 from superarm.core.replays import must_replay
-from superarm.sessions.decisions import Record
+from superarm.sessions.ledger import Record
 
 if TYPE_CHECKING:
     from superarm.sessions.unlocked import UnlockedSession
@@ -84,22 +84,24 @@ class _Played(SameDeclarations):
 class Listener:
     """Used in a ``with``: remembers the answers of the reward to a session, if nothing fails.
 
-    ``heard`` has those of the last `ask`; None if the oracle needs none.
+    ``heard`` has those of the last `ask`; None before it.
     """
 
     def __init__(self, session: UnlockedSession) -> None:
         self.heard: Heard | None = None
         self._session = session
-        self._is_on = must_replay(session.policy.oracle)
+
+    @classmethod
+    def of(cls, session: UnlockedSession) -> Listener | None:
+        """That of a session; None if its oracle needs no answers."""
+        return cls(session) if must_replay(session.policy.oracle) else None
 
     def __enter__(self) -> None:
-        if self._is_on:
-            self._session.policy.reward.hear = Heard(self._session.rng)
+        self._session.policy.reward.hear = Heard(self._session.rng)
 
     def __exit__(self, kind: type | None, *details: object) -> None:
-        if self._is_on:
-            reward = self._session.policy.reward
-            self.heard, reward.hear = reward.hear if kind is None else self.heard, None
+        reward = self._session.policy.reward
+        self.heard, reward.hear = reward.hear if kind is None else self.heard, None
 
 
 def replay(
@@ -113,8 +115,10 @@ def replay(
     False if they are not the same, for example because another processor rounds otherwise. The
     oracle is then as it was before.
     """
-    policy, context = session.policy, records[0].decision.context
-    undo, reward, listener = _memory(policy), policy.reward.uncounted, session.listener
+    policy, context, listener = session.policy, records[0].decision.context, session.listener
+    if listener is None:
+        return False  # the oracle of this version needs no answers
+    undo, reward = _memory(policy), policy.reward.uncounted
     go_to(mark["before"], session.rng)
     played = _Played(reward, mark["answers"])
     policy.reward.uncounted = played

@@ -70,8 +70,8 @@ class NamedArms:
     def add(self, names: list[Name]) -> None:
         """Add arms with names that `new_names` has checked."""
         self.numbers.update({name: len(self.names) + place for place, name in enumerate(names)})
-        self.names.extend(names)
-        # A new array: feasible sets made before still refer to the old one.
+        # A new list and a new array: states and feasible sets made before refer to the old ones.
+        self.names = [*self.names, *names]
         self.is_retired = np.append(self.is_retired, np.zeros(len(names), bool))
 
     def of(self, names: Iterable[Name]) -> list[int]:

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import count, repeat
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from superarm.core import FeasibleSets, KOfM
-from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.arguments import as_count
 from superarm.core.bulk import WorksInBulk
 from superarm.core.optional import offers
-from superarm.core.places import LearnsPlaces
 from superarm.errors import ConflictError
-from superarm.oracles import TopK
-from superarm.sessions.decisions import Decision, Name, Record
+from superarm.sessions.decisions import Decision, Name
+from superarm.sessions.each import is_simple, learn, records_of
+from superarm.sessions.ledger import Record
 from superarm.sessions.session import Session
 from superarm.sessions.unlocked import UnlockedSession
 
@@ -43,7 +42,7 @@ def ask_many(session: Session, n: int, propensities: int | None = None) -> list[
         feasible = now.check(None, None)
         _check_size(n, "n", feasible.n_most)
         _check_size(n_samples, "propensities", feasible.n_most)
-        if not is_simple(now, feasible, WorksInBulk):
+        if not (is_simple(now, feasible) and offers(now.policy.belief, WorksInBulk)):
             return now.ask(n, None, n_samples)
         time = float(now.clock())
         now.expire(time)
@@ -68,7 +67,7 @@ def tell_many(
             bool(new) and now._is_late(record) for record, new in zip(records, news, strict=True)
         ]
         is_once = len({record.decision.id for record in records}) == len(records)
-        if not (is_once and learns_in_bulk(now.policy.belief)):
+        if not (is_once and now.learns_in_bulk):
             _check_repeated(records, news)
             return [now.tell(record.decision, outcomes) for record, outcomes in pairs]
         news = [{} if late else new for new, late in zip(news, is_late, strict=True)]
@@ -76,20 +75,6 @@ def tell_many(
         for record, new in zip(records, news, strict=True):
             now.remember(record, new)
         return [tuple([now.arms.names[arm] for arm in new]) for new in news]
-
-
-def learns_in_bulk(belief: Any) -> bool:
-    """Whether a belief learns the outcomes of many decisions at once."""
-    return offers(belief, WorksInBulk) and not offers(belief, LearnsPlaces)
-
-
-def learn(session: UnlockedSession, told: Iterable[Mapping[int, float]]) -> None:
-    """Learn outcomes by number, one mapping per decision, as `Policy.tell` does one by one."""
-    # Ascending, so that what is learnt does not depend on the ranking of the arms.
-    rows = [(sorted(outcomes), outcomes) for outcomes in told if outcomes]
-    arms = [numbers for numbers, _ in rows]
-    outcomes = [[known[arm] for arm in numbers] for numbers, known in rows]
-    session.policy.belief.update_many(arms, outcomes, rng=session.rng)
 
 
 def _check_repeated(records: list[Record], news: list[dict[int, float]]) -> None:
@@ -113,55 +98,11 @@ def _check_size(n: int, name: str, k: int) -> None:
         )
 
 
-def is_simple(session: UnlockedSession, feasible: FeasibleSets, protocol: type) -> bool:
-    """Whether a sample's k largest are a decision, and the belief offers many by a Protocol."""
-    policy = session.policy
-    return (
-        session.trial is None
-        and isinstance(feasible, KOfM)
-        and type(policy.oracle) is TopK
-        and policy.reward.additive
-        and offers(policy.belief, protocol)
-    )
-
-
 def _made(session: UnlockedSession, n: int, k: int, n_samples: int, time: float) -> list[Record]:
     belief, first = session.policy.belief, session.n_decisions + 1
     drawn = belief.sample_top_many(n, k, rng=session.seeding.many(first))
-    shares = _Shares(belief, k, n_samples, session) if n_samples else None
-    return records_of(session, drawn, repeat(session.rounds + 1), time, shares)
-
-
-def records_of(
-    session: UnlockedSession,
-    drawn: tuple[IndexArray, FloatArray],
-    rounds: Iterable[int],
-    time: float,
-    shares: _Shares | None = None,
-) -> list[Record]:
-    """The next decisions, from arms and values of shape (n, k) each, and from their rounds."""
-    arms, values = drawn
-    first = session.n_decisions + 1
-    # Best first, and equals in the order of their numbers, as in `best_first`.
-    order = np.arange(len(arms))[:, None], (-values).argsort(axis=1, kind="stable")
-    ranked, sorted_values = arms[order], values[order].tolist()
-    names, key = session.arms.names, session.seeding.key
-    made = []
-    for number, round, row, numbers, at in zip(
-        count(first), rounds, ranked, ranked.tolist(), sorted_values, strict=False
-    ):
-        more = {} if shares is None else shares.of(numbers)
-        decision = Decision(
-            f"{key}-{number}",
-            tuple([names[arm] for arm in numbers]),
-            tuple(at),
-            True,  # TopK is
-            round,
-            time,
-            **more,
-        )
-        made.append(Record(decision, row))
-    return made
+    shares_of = _Shares(belief, k, n_samples, session).of if n_samples else None
+    return records_of(session, drawn, repeat(session.rounds + 1), time, shares_of)
 
 
 class _Shares:

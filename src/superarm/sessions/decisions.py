@@ -1,23 +1,21 @@
-"""Decisions: their plain data, and what is known of them."""
+"""A decision as plain data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, IndexArray, as_fraction
-from superarm.errors import ConflictError
+from superarm.core.arguments import IndexArray
 from superarm.offpolicy import Propensities
 
 Name: TypeAlias = str | int
 Context: TypeAlias = tuple[Any, ...]
 Status: TypeAlias = Literal["open", "told", "expired"]
 _SHOWN = 10  # arms of a decision in one line
-_SAMPLED = ("propensities", "set_propensity", "n_samples")  # one list in a session file
 
 # What explanations say of a decision that the oracle certified.
 CERTIFIED = "certified given the declarations"
@@ -181,98 +179,3 @@ def shares_of(drawn: Propensities, ranked: IndexArray) -> dict[str, Any]:
         "set_propensity": sampled.set_probability(arms),
         "n_samples": sampled.n_samples,
     }
-
-
-@dataclass(slots=True)
-class Record:
-    """A decision with the numbers of its arms, shape (k,), its outcomes by number and its status.
-
-    The numbers are in the order of the decision's arms. The status is "told" once all outcomes are
-    known.
-    """
-
-    decision: Decision
-    arms: IndexArray
-    outcomes: dict[int, float] = field(default_factory=dict)
-    status: Status = "open"
-
-    def new_outcomes(self, given: Mapping[Name, Any]) -> dict[int, float]:
-        """The outcomes that were not known before, by number, in the order of the decision.
-
-        Refuses what is not feedback for this decision.
-        """
-        if type(given) is not dict:
-            given = _as_mapping(given)
-        new, n_found = {}, 0
-        for name, number in zip(self.decision.arms, self.arms.tolist(), strict=True):
-            if name not in given:
-                continue
-            n_found += 1
-            outcome, before = _as_outcome(given[name], name), self.outcomes.get(number)
-            # The same outcome again is no error: clients repeat a request after a timeout.
-            if before is None:
-                new[number] = outcome
-            elif before != outcome:
-                raise ConflictError(
-                    f"arm {name!r} of decision {self.decision.id} was told as {before} before, "
-                    f"got {outcome}; an outcome cannot be changed"
-                )
-        if n_found < len(given):
-            other = next(name for name in given if name not in self.decision.arms)
-            raise ValueError(
-                f"outcomes must be of the arms {self.decision.arms}, got one of {other!r}"
-            )
-        return new
-
-    def context(self, n_arms: int) -> FloatArray | None:
-        """The context of the decision, with a row of zeros for each arm that came later."""
-        if self.decision.context is None:
-            return None
-        given = np.array(self.decision.context, np.float64)
-        if given.ndim == 1:
-            return given
-        return np.vstack([given, np.zeros((n_arms - len(given), given.shape[1]))])
-
-    def missing(self) -> list[int]:
-        """The numbers of the arms without an outcome, in the order of the decision."""
-        return [arm for arm in self.arms.tolist() if arm not in self.outcomes]
-
-    def state(self) -> dict[str, Any]:
-        """The record as plain JSON, as session files have it: with numbers instead of names."""
-        plain = self.decision.as_dict()
-        sampled = [plain.pop(name) for name in _SAMPLED if name in plain]
-        state = {
-            **plain,
-            "arms": self.arms.tolist(),
-            "outcomes": [[arm, outcome] for arm, outcome in self.outcomes.items()],
-            "status": self.status,
-        }
-        return {**state, "propensities": sampled} if sampled else state
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any], names: list[Name]) -> Record:
-        """The record that `state` described."""
-        numbers = np.array(state["arms"], np.intp)
-        # Without propensities there is nothing to zip, so the members stay out.
-        sampled = dict(zip(_SAMPLED, state.get("propensities", ()), strict=False))
-        named = {**state, **sampled, "arms": [names[arm] for arm in numbers.tolist()]}
-        outcomes = {int(arm): float(outcome) for arm, outcome in state["outcomes"]}
-        return cls(Decision.from_dict(named), numbers, outcomes, state["status"])
-
-
-def _as_mapping(given: Any) -> Mapping[Any, Any]:
-    """Outcomes by name: a mapping, or a Series of pandas, which is one in all but name."""
-    if isinstance(given, Mapping):
-        return given
-    if hasattr(given, "items") and hasattr(given, "to_dict"):
-        return dict(given.items())
-    raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {given!r:.60}")
-
-
-def _as_outcome(outcome: Any, name: str | int) -> float:
-    """An outcome in [0, 1]; clicks may be booleans."""
-    if type(outcome) in (float, int) and 0 <= outcome <= 1:  # the usual case
-        return float(outcome)
-    # Clicks often come as booleans, which as_fraction refuses because elsewhere they are mistakes.
-    number = float(outcome) if isinstance(outcome, bool | np.bool_) else outcome
-    return as_fraction(number, f"the outcome of {name!r}", low="[", high="]")

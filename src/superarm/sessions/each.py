@@ -7,21 +7,21 @@ independent draws from the same belief, by few calls of numpy. Their law is that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
-from superarm.core import FeasibleSets
+import numpy as np
+
+from superarm.core import FeasibleSets, KOfM
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.bulk import SamplesTops
 from superarm.core.optional import Posterior
 from superarm.core.policy import Sample
-from superarm.oracles.top_k import TopKReport
+from superarm.oracles.top_k import TopK, TopKReport
 from superarm.sessions import state
-from superarm.sessions.bulk import is_simple, learn, records_of
-from superarm.sessions.decisions import Decision, Name, Record, Status
-from superarm.sessions.ledger import Evidence, known_of
+from superarm.sessions.decisions import Decision, Name, Status
+from superarm.sessions.ledger import Evidence, Record, known_of
 from superarm.sessions.session import Session
 from superarm.sessions.unlocked import UnlockedSession, Why
 
@@ -31,8 +31,8 @@ _MOST_VALUES = 1 << 20  # that are drawn at once, if every sample needs the valu
 def asks_each(session: Session) -> bool:
     """Whether `ask_each` may be used now: whether samples of the belief are all that decides."""
     now = session._unlocked
-    is_all = not now.arms.any_retired
-    return is_all and is_simple(now, now.policy.feasible, SamplesTops)
+    is_all = now.samples_tops and not now.arms.any_retired
+    return is_all and is_simple(now, now.policy.feasible)
 
 
 def most_each(session: Session) -> int:
@@ -49,10 +49,10 @@ def most_each(session: Session) -> int:
     return min(most, rounds - passed)
 
 
-def ask_each(session: Session, n: int) -> list[Decision]:
-    """n decisions, each in a round of its own: see `asks_each` and `most_each`.
+def ask_each(session: Session, n: int) -> tuple[list[Decision], dict[str, Any]]:
+    """n decisions, each in a round of its own, and the mark for `adopt_each`.
 
-    One decision is that of `Session.ask`, bit for bit.
+    See `asks_each` and `most_each`. One decision is that of `Session.ask`, bit for bit.
     """
     with session._lock:
         now = session._unlocked
@@ -61,7 +61,7 @@ def ask_each(session: Session, n: int) -> list[Decision]:
         drawn = now.policy.belief.sample_tops(n, feasible.n_most, rng=now.rng)
         made = records_of(now, drawn, count(now.rounds + 1), time)
         now.issue(made, n, _evidence_of(now, feasible, made, drawn))
-        return [record.decision for record in made]
+        return [record.decision for record in made], state.mark_of(now)
 
 
 def adopt_each(session: Session, decisions: Sequence[Decision], mark: dict[str, Any]) -> None:
@@ -72,6 +72,11 @@ def adopt_each(session: Session, decisions: Sequence[Decision], mark: dict[str, 
         records = now.next_records(decisions, each=True)
         state.load_mark(now, mark, now.feasible(None), records)
         now.issue(records, len(records))
+
+
+def tells_each(session: Session) -> bool:
+    """Whether `tell_each` may be used: whether the belief learns many decisions at once."""
+    return session._unlocked.learns_in_bulk
 
 
 class Told(NamedTuple):
@@ -97,9 +102,8 @@ def tell_each(
 ) -> list[Told | Exception]:
     """Learn outcomes of decisions, as by one `Session.tell` each, bit for bit.
 
-    Only for beliefs with `learns_in_bulk`. An exception instead of an answer is what `Session.tell`
-    would have raised. If this function raises one itself, the belief has failed, and the session
-    cannot be used any more.
+    See `tells_each`. An exception instead of an answer is what `Session.tell` would have raised. If
+    this function raises one itself, the belief has failed, and the session cannot be used any more.
     """
     with session._lock:
         now, made = session._unlocked, list[Told | Exception]()
@@ -119,6 +123,67 @@ def tell_each(
             made.append(Told([names[arm] for arm in new], is_complete, record.status))
         learn(now, news)
         return made
+
+
+def counts_of(session: Session) -> tuple[int, int, int]:
+    """The numbers of rounds, of decisions, and of open decisions."""
+    now = session._unlocked
+    return now.rounds, now.n_decisions, len(now.ledger.open)
+
+
+def is_simple(session: UnlockedSession, feasible: FeasibleSets) -> bool:
+    """Whether the k arms with the largest values of a sample are a decision."""
+    policy = session.policy
+    return (
+        session.trial is None
+        and isinstance(feasible, KOfM)
+        and type(policy.oracle) is TopK
+        and policy.reward.additive
+    )
+
+
+def records_of(
+    session: UnlockedSession,
+    drawn: tuple[IndexArray, FloatArray],
+    rounds: Iterable[int],
+    time: float,
+    shares_of: Callable[[list[int]], dict[str, Any]] | None = None,
+) -> list[Record]:
+    """The next decisions, from arms and values of shape (n, k) each, and from their rounds.
+
+    ``shares_of(arms)`` is what a decision says of its probabilities, if anything.
+    """
+    arms, values = drawn
+    first = session.n_decisions + 1
+    # Best first, and equals in the order of their numbers, as in `best_first`.
+    order = np.arange(len(arms))[:, None], (-values).argsort(axis=1, kind="stable")
+    ranked, sorted_values = arms[order], values[order].tolist()
+    names, key = session.arms.names, session.seeding.key
+    made = []
+    for number, round, row, numbers, at in zip(
+        count(first), rounds, ranked, ranked.tolist(), sorted_values, strict=False
+    ):
+        more = {} if shares_of is None else shares_of(numbers)
+        decision = Decision(
+            f"{key}-{number}",
+            tuple([names[arm] for arm in numbers]),
+            tuple(at),
+            True,  # TopK is
+            round,
+            time,
+            **more,
+        )
+        made.append(Record(decision, row))
+    return made
+
+
+def learn(session: UnlockedSession, told: Iterable[Mapping[int, float]]) -> None:
+    """Learn outcomes by number, one mapping per decision, as `Policy.tell` does one by one."""
+    # Ascending, so that what is learnt does not depend on the ranking of the arms.
+    rows = [(sorted(outcomes), outcomes) for outcomes in told if outcomes]
+    arms = [numbers for numbers, _ in rows]
+    outcomes = [[known[arm] for arm in numbers] for numbers, known in rows]
+    session.policy.belief.update_many(arms, outcomes, rng=session.rng)
 
 
 def _evidence_of(

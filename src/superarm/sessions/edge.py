@@ -14,9 +14,11 @@ import numpy as np
 from superarm.core.optional import offers
 from superarm.core.places import LearnsPlaces
 from superarm.core.policy import belief_at
-from superarm.sessions import bulk, files
-from superarm.sessions.decisions import Decision, Name, Record
-from superarm.sessions.ledger import Ledger
+from superarm.core.states import keeping_arrays
+from superarm.sessions import files
+from superarm.sessions.decisions import Decision, Name
+from superarm.sessions.each import learn
+from superarm.sessions.ledger import Ledger, Record
 from superarm.sessions.seeding import Seeding
 from superarm.sessions.session import Session
 from superarm.sessions.state import state_later
@@ -49,7 +51,8 @@ def share(session: Session, key: str, seed: int) -> Callable[[], bytes]:
             rounds=0,
             n_decisions=0,
         )
-        state = state_later(other)
+        with keeping_arrays():
+            state = state_later(other)
     return lambda: files.encode(state())
 
 
@@ -109,8 +112,8 @@ def merge(session: Session, made: Sequence[Remote]) -> None:
         # All are checked first, so that a batch counts as a whole or not at all.
         records = [_checked(now, decision, outcomes) for decision, outcomes in made]
         try:
-            if bulk.learns_in_bulk(now.policy.belief):
-                bulk.learn(now, (outcomes for _, outcomes in records))
+            if now.learns_in_bulk:
+                learn(now, (outcomes for _, outcomes in records))
             for record, outcomes in records:
                 _learn(now, record, outcomes)
         except Exception as error:
@@ -118,7 +121,7 @@ def merge(session: Session, made: Sequence[Remote]) -> None:
 
 
 def _learn(session: UnlockedSession, record: Record, outcomes: dict[int, float]) -> None:
-    if outcomes and not bulk.learns_in_bulk(session.policy.belief):
+    if outcomes and not session.learns_in_bulk:
         session._tell(record, outcomes)
     if len(outcomes) == len(record.arms):
         session._count(record, outcomes)

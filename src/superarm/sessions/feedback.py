@@ -11,7 +11,7 @@ from superarm.core import FeasibleSets
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import offers
 from superarm.core.places import LearnsLists, LearnsPlaces
-from superarm.sessions.decisions import Record
+from superarm.sessions.ledger import Record
 
 
 class Feedback(NamedTuple):

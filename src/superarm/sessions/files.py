@@ -36,6 +36,7 @@ _MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 _LONG = 64  # a list of at least this many numbers is written as an array
+_MEMBERS_AT_ONCE = 10_000  # of a list of names; a thread keeps the interpreter meanwhile
 _MARK = b"sha256:"
 _DIGEST = 64  # characters of a SHA-256 digest in hexadecimal
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip can have
@@ -43,17 +44,21 @@ _LEFTOVER_S = 3600.0  # a temporary file of this age belongs to a writer that wa
 
 
 def encode(document: dict[str, Any], dumps: Callable[[Any], str] = json.dumps) -> bytes:
-    """The bytes of a file. The document is plain JSON, and ``dumps`` writes its decisions."""
+    """The bytes of a file. ``dumps`` writes the decisions of the document.
+
+    The document is plain JSON, where a list of numbers may also be an array. Another thread may
+    call this while a program answers requests, so no step keeps the interpreter for long.
+    """
     arrays: dict[str, Any] = {}
     # Arrays are written by numpy: JSON would be larger, and slow to read.
     main = {"format": _FORMAT, "version": VERSION, **document}
+    names = main.pop("names", None)
     # Most decisions have no long list. To look at each of their numbers would take longest.
     decisions = main.get("decisions")
     is_short = isinstance(decisions, list) and not any(map(_may_be_long, decisions))
     main = _without_arrays({**main, "decisions": []} if is_short else main, "", arrays)
     if is_short:
         main["decisions"] = decisions
-    names = main.pop("names", None)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         _put(archive, "session.json", _text(main, dumps).encode())
@@ -84,7 +89,8 @@ def decode(data: bytes, path: Path) -> dict[str, Any]:
         version = _version(main, path)
         document: dict[str, Any] = _with_arrays(main, archive)
         if "names.json" in members:
-            document["names"] = json.loads(archive.read("names.json"))
+            # Earlier versions wrote many numbers as an array here, too.
+            document["names"] = _with_arrays(json.loads(archive.read("names.json")), archive)
     for old in range(version, VERSION):
         document = _MIGRATIONS[old](document)
     return document
@@ -173,7 +179,7 @@ def _sweep(path: Path) -> None:
 
 def _names(names: list[Any]) -> bytes:
     try:
-        return json.dumps(names, ensure_ascii=False).encode()
+        return _list_text(names).encode()
     except UnicodeEncodeError:  # half of a character, as in names of files that are not UTF-8
         return json.dumps(names).encode()
 
@@ -188,6 +194,13 @@ def _text(main: dict[str, Any], dumps: Callable[[Any], str]) -> str:
             text = "[\n  " + ",\n  ".join(map(dumps, value)) + "\n ]"
         lines.append(f" {json.dumps(name)}: {text}")
     return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _list_text(names: list[Any]) -> str:
+    """JSON of a long list, some members at a time."""
+    starts = range(0, len(names), _MEMBERS_AT_ONCE)
+    some = (names[start : start + _MEMBERS_AT_ONCE] for start in starts)
+    return "[" + ", ".join(json.dumps(each, ensure_ascii=False)[1:-1] for each in some) + "]"
 
 
 def _version(main: dict[str, Any], path: Path) -> int:
@@ -223,9 +236,15 @@ def _without_arrays(value: Any, name: str, arrays: dict[str, Any]) -> Any:
             key: _without_arrays(item, f"{name}/{key}" if name else key, arrays)
             for key, item in value.items()
         }
+    if isinstance(value, np.ndarray):
+        if value.ndim == 1 and len(value) >= _LONG and value.dtype.kind in "if":
+            kind = np.float64 if value.dtype.kind == "f" else np.int64
+            arrays[name] = value.astype(kind, copy=False)
+            return {"$npy": name}
+        value = value.tolist()
     if isinstance(value, list):
         kinds = set(map(type, value))
-        if len(value) < _LONG and kinds.isdisjoint((dict, list)):
+        if len(value) < _LONG and kinds.isdisjoint((dict, list, np.ndarray)):
             return value
         if len(value) >= _LONG and kinds in ({float}, {int}):
             arrays[name] = np.array(value, np.float64 if float in kinds else np.int64)

@@ -20,8 +20,8 @@ from superarm.sessions.feedback import check_places
 from superarm.sessions.holdout import Holdout, Trial
 from superarm.sessions.ledger import Ledger
 from superarm.sessions.seeding import Seeding
-from superarm.sessions.unlocked import AskOptions, Sets, UnlockedSession
-from superarm.sessions.view import SessionView
+from superarm.sessions.unlocked import Sets, UnlockedSession
+from superarm.sessions.view import AskOptions, SessionView
 from superarm.sessions.warm_start import taught_policy
 
 

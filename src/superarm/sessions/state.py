@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from superarm.core import FeasibleSets, KOfM, Policy
-from superarm.core.optional import Adopts, HasLevel, Stateful, offers
+from superarm.core.optional import Adopts, HasLevel, Stateful
 from superarm.errors import SessionFileError
-from superarm.sessions.answers import go_to, position_of, replay
-from superarm.sessions.decisions import Record
+from superarm.sessions.answers import go_to, replay
 from superarm.sessions.expiry import Expiry
 from superarm.sessions.holdout import Holdout
+from superarm.sessions.ledger import Record
 from superarm.version import __version__
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def state_later(session: UnlockedSession) -> Callable[[], dict[str, Any]]:
     }
     # 0, 1, 2, ... need not be written. Names are seldom numbers, and may be a million.
     if arms.names[:1] != [0] or arms.names != list(range(len(arms))):
-        state["names"] = list(arms.names)
+        state["names"] = arms.names  # never changed, only replaced
     if arms.n_first != len(arms):
         state["n_first"] = arms.n_first
     if seeding.own_key is not None:
@@ -147,13 +147,15 @@ def mark_of(session: UnlockedSession) -> dict[str, Any]:
     The position of the generator, the evaluations so far, the level of a belief that has one, and
     the answers of the reward if the memory of the oracle depends on them.
     """
-    belief: Any = session.policy.belief
-    mark: dict[str, Any] = {"rng": position_of(session.rng)}
-    mark["evaluations"] = session.policy.evaluations
-    level = belief.level if offers(belief, HasLevel) else None
+    policy = session.policy
+    # As `position_of`, without another call in each round.
+    state: Any = session.rng.bit_generator.state
+    position = f"{state['state']['state']:032x}{state['has_uint32']:x}{state['uinteger']:08x}"
+    mark: dict[str, Any] = {"rng": position, "evaluations": policy.reward.evaluations}
+    level = getattr(policy.belief, "level", None)  # of a belief that `HasLevel`
     if level is not None:
         mark["level"] = list(level)
-    heard = session.listener.heard
+    heard = None if session.listener is None else session.listener.heard
     return mark if heard is None else {**mark, **heard.mark()}
 
 

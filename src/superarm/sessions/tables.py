@@ -10,8 +10,9 @@ from superarm.core import notebook
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import CountsOutcomes, HasMean, HasPosterior
 from superarm.core.policy import belief_at
-from superarm.sessions.decisions import CERTIFIED, Decision, Record
+from superarm.sessions.decisions import CERTIFIED, Decision
 from superarm.sessions.explain import Explanation, Reason
+from superarm.sessions.ledger import Record
 from superarm.sessions.unlocked import UnlockedSession
 
 _LEVEL = 0.95  # of the intervals of posteriors

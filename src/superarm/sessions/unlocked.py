@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, Policy, Reward, as_feasible
 from superarm.core.arguments import IndexArray
+from superarm.core.bulk import SamplesTops, WorksInBulk
 from superarm.core.copies import copy_policy
 from superarm.core.limits import check_sets
 from superarm.core.optional import kind_has, offers
@@ -23,24 +25,16 @@ from superarm.errors import ExpiredDecisionError, UnknownDecisionError
 from superarm.offpolicy import Propensities, propensities
 from superarm.sessions.answers import Listener
 from superarm.sessions.arms import NamedArms
-from superarm.sessions.decisions import Context, Decision, Name, Record, as_plain_context, shares_of
+from superarm.sessions.decisions import Context, Decision, Name, as_plain_context, shares_of
 from superarm.sessions.expiry import Expiry
 from superarm.sessions.explain import Explanation, explain
 from superarm.sessions.feedback import check_places, feedback_of
 from superarm.sessions.holdout import Trial
-from superarm.sessions.ledger import Evidence, Ledger, known_of
+from superarm.sessions.ledger import Evidence, Ledger, Record, known_of
 from superarm.sessions.seeding import Seeding
 
 Sets: TypeAlias = int | FeasibleSets | None  # None for those of the policy
 Why: TypeAlias = Evidence | Callable[[], Evidence]
-
-
-class AskOptions(TypedDict, total=False):
-    """What `Session.ask` takes besides the number of decisions."""
-
-    feasible: Sets
-    context: ArrayLike | None
-    propensities: int | None
 
 
 @dataclass
@@ -63,15 +57,20 @@ class UnlockedSession:
     n_decisions: int = 0
     rng: np.random.Generator = field(init=False)
     evidence: OrderedDict[str, Why] = field(init=False, default_factory=OrderedDict)
-    listener: Listener = field(init=False, repr=False)
+    listener: Listener | None = field(init=False, repr=False)
+    learns_in_bulk: bool = field(init=False)
+    samples_tops: bool = field(init=False)
     _expired_at: tuple[float, int] | None = field(init=False, default=None)
     _learns_places: bool = field(init=False)
     _can_expire: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rng, self.listener = self.seeding.generator(), Listener(self)
-        # Looked up once: neither changes in the life of a session.
-        self._learns_places = offers(self.policy.belief, LearnsPlaces)
+        self.rng, self.listener = self.seeding.generator(), Listener.of(self)
+        # Looked up once: none of this changes in the life of a session.
+        belief = self.policy.belief
+        self._learns_places = offers(belief, LearnsPlaces)
+        self.learns_in_bulk = offers(belief, WorksInBulk) and not self._learns_places
+        self.samples_tops = offers(belief, SamplesTops)
         self._can_expire = self.expiry.can_expire
 
     def feasible(self, given: Sets) -> FeasibleSets:
@@ -99,7 +98,7 @@ class UnlockedSession:
         if self._can_expire:
             self.expire(now)
         # All or none: nothing is issued before the last decision is made.
-        with self.listener:
+        with self.listener or nullcontext():
             made = [self._decide(feasible, one, now, n_samples, known) for one in range(1, n + 1)]
         evidence = {decision.id: why for decision, _, why in made if why is not None}
         self.issue([Record(decision, ranked) for decision, ranked, _ in made], evidence=evidence)

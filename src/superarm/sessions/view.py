@@ -7,11 +7,12 @@ import pickle
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
 from superarm.core import frames
+from superarm.core.states import keeping_arrays
 from superarm.offpolicy.export import Export
 from superarm.sessions import files, state, tables
 from superarm.sessions.arms import size_of
@@ -21,6 +22,14 @@ from superarm.sessions.holdout import Holdout, Lift
 from superarm.sessions.unlocked import Sets, UnlockedSession
 from superarm.sessions.verdict import Late, Verdict, verdict_of
 from superarm.sets import Feasible
+
+
+class AskOptions(TypedDict, total=False):
+    """What `Session.ask` takes besides the number of decisions."""
+
+    feasible: Sets
+    context: ArrayLike | None
+    propensities: int | None
 
 
 class SessionView:
@@ -279,6 +288,6 @@ class SessionView:
         ``dumps`` writes the decisions as JSON: a faster library than ``json`` may space it
         otherwise.
         """
-        with self._lock:
+        with self._lock, keeping_arrays():
             now = state.state_later(self._unlocked)
         return lambda: files.encode(now(), dumps)

@@ -16,7 +16,6 @@ from typing import Any
 
 from superarm.reporting import RequestError, folders
 from superarm.studies.cell import Cell, Recorded, canonical
-from superarm.studies.run import is_timed
 from superarm.studies.store import Recording
 
 _KEPT_TIMES = ("started", "ended", "seconds", "processor_s", "machine")
@@ -49,6 +48,6 @@ def unpack(path: Path, store: Recording) -> dict[str, Any]:
 
 def _line(cell: Cell, recorded: Recorded) -> str:
     times = recorded.times
-    if not is_timed(cell):
+    if not cell.is_timed:
         times = {name: times[name] for name in _KEPT_TIMES}
     return canonical({"cell": asdict(cell), "row": recorded.row, "times": times})

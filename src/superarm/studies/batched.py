@@ -37,17 +37,6 @@ _POLICIES = (
 )
 
 
-def about(engine: str) -> dict[str, str]:
-    """What the manifest says about an engine."""
-    if engine != "torch":
-        return {"engine": engine}
-    # Imported here: torch is an extra, and it takes seconds to load.
-    import torch
-
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
-    return {"engine": engine, "torch": torch.__version__, "device": device}
-
-
 def can_play(cell: Cell) -> bool:
     """Whether a cell can be played together with the other runs of its settings."""
     return cell.kind == "play" and cell.settings["policy"]["name"] in _POLICIES

@@ -1,12 +1,16 @@
-"""A cell: one run of one thing as plain data. Cells are what is run, stored and resumed."""
+"""A cell: one run of one thing as plain data. Cells are what is run, stored and resumed.
+
+A `Scale` says how many there are.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -15,6 +19,8 @@ from superarm.version import __version__
 
 _KEY_LENGTH = 24  # hexadecimal digits: 96 bits, no two cells ever share them
 _N_EACH = 61  # checkpoints that are spread evenly, and those spread by their logarithm
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,11 @@ class Cell:
         """What the progress bar shows."""
         return str(self.settings.get("label", self.kind))
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether the times of the cell are its result, so that it runs alone."""
+        return self.settings.get("purpose") == "time"
+
     def seeds(self) -> np.random.SeedSequence:
         """The seed of this run, as `superarm.replicate` would spawn it."""
         return np.random.SeedSequence(self.seed, spawn_key=(self.run,))
@@ -60,6 +71,40 @@ class Recorded:
 
     row: dict[str, Any]
     times: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large a study is.
+
+    Attributes
+    ----------
+    size
+        "paper" has the sizes that are reported. "quick" shows in a minute that everything works.
+        "tiny" has the least sizes at which every analysis is defined, for tests.
+    runs
+        Runs per setting, instead of the study's own number.
+    seed
+        Every row follows from the seed.
+    """
+
+    size: Literal["paper", "quick", "tiny"] = "paper"
+    runs: int | None = None
+    seed: int = 0
+
+    def pick(self, paper: Value, quick: Value, tiny: Value | None = None) -> Value:
+        """The value for this size; "tiny" is as "quick" without a value of its own."""
+        if self.size == "paper":
+            return paper
+        # `is not None`, because 0 and empty lists are values.
+        return tiny if self.size == "tiny" and tiny is not None else quick
+
+    def cells(
+        self, kind: str, settings: Sequence[dict[str, Any]], *, runs: int, quick_runs: int = 5
+    ) -> list[Cell]:
+        """Every setting in every run, all settings of a run together."""
+        n_runs = self.runs or self.pick(runs, quick_runs, 2)
+        return [Cell(kind, each, self.seed, run) for run in range(n_runs) for each in settings]
 
 
 def checkpoints(horizon: int) -> IndexArray:

@@ -38,6 +38,17 @@ def versions(*kinds: str) -> dict[str, str]:
     }
 
 
+def engine_of(name: str) -> dict[str, str]:
+    """What a manifest says about an engine, which decides the rows as well."""
+    if name != "torch":
+        return {"engine": name}
+    # Imported here: torch is an extra, and it takes seconds to load.
+    import torch
+
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    return {"engine": name, "torch": torch.__version__, "device": device}
+
+
 def code_digest(modules: Iterable[str], root: Path = _ROOT) -> str:
     """A digest of the source files of these modules and of everything that they can import."""
     return _digest(reachable(modules, root))
@@ -87,7 +98,8 @@ def _search(first: list[str], root: Path, counts: Callable[[str], bool]) -> dict
         if path is not None:
             found[name] = path
             # Importing a module runs the packages that it is in.
-            new = {*_imported(path, name), *_packages(name)} - seen
+            source, is_package = path.read_text(encoding="utf-8"), path.name == "__init__.py"
+            new = {*_named(source, name, is_package), *_packages(name)} - seen
             left += new
             seen |= new
     return found
@@ -100,10 +112,6 @@ def _digest(files: dict[str, Path]) -> str:
     for name, path in sorted(files.items()):
         content.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return content.hexdigest()[:_DIGITS]
-
-
-def _imported(path: Path, name: str) -> tuple[str, ...]:
-    return _named(path.read_text(encoding="utf-8"), name, path.name == "__init__.py")
 
 
 @cache

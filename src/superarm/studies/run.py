@@ -93,15 +93,14 @@ def record(
     """
     distinct = {cell.key: cell for sweep in sweeps.values() for cell in sweep}
     if engine != "process":
-        together = [cell for cell in distinct.values() if batched.can_play(cell)]
-        batched.run_together(together, store, engine, progress=progress)
+        at_once = [cell for cell in distinct.values() if batched.can_play(cell)]
+        batched.run_together(at_once, store, engine, progress=progress)
     ordered = sorted(distinct.values(), key=cost, reverse=True)
-    run_cells(
-        [cell for cell in ordered if not is_timed(cell)], store, start=start, progress=progress
-    )
-    run_cells(
-        [cell for cell in ordered if is_timed(cell)], store, start=processes(1), progress=progress
-    )
+    together, alone = list[Cell](), list[Cell]()
+    for cell in ordered:
+        (alone if cell.is_timed else together).append(cell)
+    run_cells(together, store, start=start, progress=progress)
+    run_cells(alone, store, start=processes(1), progress=progress)
 
 
 def record_with_bar(
@@ -122,23 +121,21 @@ def record_with_bar(
     left = [cell for cell in distinct.values() if not store.has(cell)]
     # Only what is left to run: a resumed study starts at 0% of the rest.
     total = sum(map(cost, left))
-    kinds = sorted({cell.kind for cell in left})
+    start = processes(workers) if dask is None else _on_dask(dask, left)
     # The workers use all cores already, and the threads of BLAS would only compete with them.
     with one_blas_thread(), bar(console, unit, n_steps=len(left), total=total) as step:
         record(
             sweeps,
             store,
             engine=engine,
-            start=_start(workers, dask, kinds),
+            start=start,
             progress=lambda cell: step(cell.label, cost(cell)),
         )
 
 
-def _start(workers: int, dask: str | None, kinds: list[str]) -> StartExecutor:
-    if dask is None:
-        return processes(workers)
+def _on_dask(address: str, left: Iterable[Cell]) -> StartExecutor:
     need("distributed", "dask", "--dask connects to a dask scheduler")
-    return dask_workers(dask, partial(versions, *kinds))
+    return dask_workers(address, partial(versions, *sorted({cell.kind for cell in left})))
 
 
 def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
@@ -173,8 +170,3 @@ def cost(cell: Cell) -> float:
     if s.get("calls", "batch") != "batch":
         round_s += _CALL_S * (n_tests or n_arms)
     return round_s * s["horizon"]
-
-
-def is_timed(cell: Cell) -> bool:
-    """Whether the times of a cell are its result, so that it runs alone."""
-    return cell.settings.get("purpose") == "time"

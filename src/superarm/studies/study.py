@@ -1,51 +1,16 @@
-"""What a study is: cells at a scale, and an analysis of the rows that they recorded."""
+"""What a study is: cells at a scale, an analysis of the rows that they recorded, and its end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any
 
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 
 Rows = list[dict[str, Any]]
-Value = TypeVar("Value")
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How large a study is.
-
-    Attributes
-    ----------
-    size
-        "paper" has the sizes that are reported. "quick" shows in a minute that everything works.
-        "tiny" has the least sizes at which every analysis is defined, for tests.
-    runs
-        Runs per setting, instead of the study's own number.
-    seed
-        Every row follows from the seed.
-    """
-
-    size: Literal["paper", "quick", "tiny"] = "paper"
-    runs: int | None = None
-    seed: int = 0
-
-    def pick(self, paper: Value, quick: Value, tiny: Value | None = None) -> Value:
-        """The value for this size; "tiny" is as "quick" without a value of its own."""
-        if self.size == "paper":
-            return paper
-        # `is not None`, because 0 and empty lists are values.
-        return tiny if self.size == "tiny" and tiny is not None else quick
-
-    def cells(
-        self, kind: str, settings: Sequence[dict[str, Any]], *, runs: int, quick_runs: int = 5
-    ) -> list[Cell]:
-        """Every setting in every run, all settings of a run together."""
-        n_runs = self.runs or self.pick(runs, quick_runs, 2)
-        return [Cell(kind, each, self.seed, run) for run in range(n_runs) for each in settings]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 import superarm as sa
 from serving import client_of, create, events_of
 from superarm.service.bandits import engine
-from superarm.service.bandits.health import ClockWatch
+from superarm.service.metrics import ClockWatch
 
 
 @pytest.fixture

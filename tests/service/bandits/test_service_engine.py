@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from serving import client_of, create, events_of, play
-from superarm.service.bandits import operations
+from superarm.service.bandits import actor, operations
 from superarm.service.bandits.actor import Actor, HandOver, Reply, Waiting, resolve
 from superarm.service.log.events import Bandit
 
@@ -206,3 +206,30 @@ def test_a_bandit_without_a_thread_stops_no_other_bandit(caplog):
     asyncio.run(main())
     assert asked == ["one", "two"]
     assert "no_thread" in caplog.text
+
+
+def test_the_clients_of_a_large_turn_are_waited_for(monkeypatch):
+    """They ask again as soon as they have their answers, but not all in the same moment."""
+    monkeypatch.setattr(actor, "_LONGEST_WAIT_S", 60.0)
+    bandit, some = Actor(Bandit(1, "one", "one", 1, 0.0)), [Waiting(None, Reply(1))]
+    assert bandit.put(some * 5)
+    assert bandit.take() == some * 5
+    bandit._since -= 1000.0  # the turn took long, so there is much time to wait
+    bandit.put(some)  # a sixth client
+    timer = threading.Timer(0.05, lambda: [bandit.put(some * n) for n in (2, 3)])
+    timer.start()
+    assert bandit.take() == some * 6
+    timer.join()
+
+
+@pytest.mark.parametrize(("n", "seconds"), [(3, 60.0), (50, 0.0)])
+def test_the_clients_of_small_turns_and_those_that_leave_are_not(n, seconds, monkeypatch):
+    monkeypatch.setattr(actor, "_LONGEST_WAIT_S", seconds)
+    bandit, some = Actor(Bandit(1, "one", "one", 1, 0.0)), [Waiting(None, Reply(1))]
+    bandit.put(some * n)
+    assert bandit.take() == some * n
+    bandit._since -= 1000.0
+    bandit.put(some)
+    assert bandit.take() == some
+    assert bandit.take() == []
+    assert bandit.put(some)  # a thread is needed again

@@ -15,13 +15,20 @@ from superarm.service.bandits.engine import Engine
 from superarm.service.bandits.replay import fingerprint, replay
 from superarm.service.http.service import Service
 from superarm.service.log import chain, queries
+from superarm.service.log import postgres as log
 from superarm.service.log.postgres import PostgresStore
-from superarm.service.log.store import StoreError
+from superarm.service.log.store import BehindError, StoreError
 
 
 @pytest.fixture
 def address(postgres_database):
     return postgres_database
+
+
+@pytest.fixture(params=[1000, 0], ids=["with locks", "trusting"])
+def turns(request, monkeypatch):
+    """Whether turns begin with a lock: not if the process has been alone for so many turns."""
+    monkeypatch.setattr(log, "_ALONE", request.param)
 
 
 def client_of(address, **options):
@@ -67,6 +74,7 @@ def test_the_same_log_as_sqlite(address, tmp_path):
     assert logs[0] == logs[1]
 
 
+@pytest.mark.usefixtures("turns")
 def test_batches_of_the_edge_go_to_any_server(address):
     with client_of(address) as one, client_of(address) as two:
         line, bandit = edge_clients.Line(one), create(one, seed=2)
@@ -91,6 +99,7 @@ def test_batches_of_the_edge_go_to_any_server(address):
         store.close()
 
 
+@pytest.mark.usefixtures("turns")
 def test_two_servers_take_turns(address):
     with client_of(address) as one, client_of(address) as two:
         bandit = create(one, arms=3000, k=3, seed=2)
@@ -127,6 +136,58 @@ def test_two_servers_take_turns(address):
     store.close()
 
 
+def test_a_turn_without_a_lock_writes_nothing_if_it_saw_an_old_state(address, monkeypatch):
+    with client_of(address) as client:
+        bandit = create(client)
+        play(client, bandit, 3)
+    one, other = PostgresStore(address), PostgresStore(address)
+    row, events = one.bandit(bandit), other.events(1, 0, 100)
+    seen, late = events[-1].seq, events[-1]._replace(seq=events[-1].seq + 1, key=None)
+    monkeypatch.setattr(log, "_ALONE", 0)
+    asked = []
+    monkeypatch.setattr(one, "_lock_bandit", lambda *given: asked.append(given))
+
+    def take(*events):
+        with one.turn(row, seen) as turn:
+            assert turn.news == []
+            with other.turn(row, seen) as before:
+                if not before.news:
+                    before.commit([late])
+            if events:
+                turn.commit(list(events))
+
+    for events in ([late._replace(body="{}")], []):  # also if it only answers
+        with pytest.raises(BehindError):
+            take(*events)
+    assert not asked  # the turns had no lock
+    assert one.events(row.number, seen, 100) == [late]
+    monkeypatch.undo()
+    with one.turn(row, seen) as turn:  # the next turn locks, and has the news
+        assert turn.news == [late]
+    one.close(), other.close()
+
+
+def test_a_process_that_is_alone_soon_needs_no_locks(address, monkeypatch):
+    monkeypatch.setattr(log, "_ALONE", 3)
+    with client_of(address) as one, client_of(address) as other:
+        bandit, store = create(one), one.app.state.service.engine.store
+        locked, lock = [], store._lock_bandit
+        monkeypatch.setattr(store, "_lock_bandit", lambda *given: locked.append(1) or lock(*given))
+        path = f"/v1/bandits/{bandit}/decisions"
+
+        def n_locked(n):
+            locked.clear()
+            assert [one.post(path).status_code for _ in range(n)] == [201] * n
+            return len(locked)
+
+        assert [n_locked(1) for _ in range(5)] == [1, 1, 1, 0, 0]
+        assert other.post(path).status_code == 201
+        assert n_locked(6) == 3  # the first of them is repeated with a lock
+        assert len(one.get(path).json()["decisions"]) == 12
+        states = [client.get(f"/v1/bandits/{bandit}").json() for client in (one, other)]
+        assert states[0] == states[1]
+
+
 def end_connections(admin):
     """End all other connections of the database, and wait until they have ended."""
     ended = admin.execute(
@@ -152,6 +213,7 @@ def test_a_server_follows_however_large_the_news_are(address, monkeypatch, reads
         assert other.post(path).json()["id"] == f"{bandit}-5"
 
 
+@pytest.mark.usefixtures("turns")
 def test_a_lost_connection_is_made_again(address):
     store = PostgresStore(address)
     with client_on(Service(Engine(store))) as client:
@@ -164,6 +226,7 @@ def test_a_lost_connection_is_made_again(address):
         assert client.get(f"/v1/bandits/{bandit}").json()["decisions"] == 21
 
 
+@pytest.mark.usefixtures("turns")
 def test_who_waits_for_a_bandit_is_told_to_come_back(address):
     with client_of(f"{address}&options=-c%20lock_timeout%3D200ms") as client:
         bandit = create(client)
@@ -249,6 +312,7 @@ def test_a_dump_is_restored(address, postgres_server, tmp_path):
         assert client.get(f"/v1/bandits/{bandit}").json()["posterior"] == known["posterior"]
 
 
+@pytest.mark.usefixtures("turns")
 def test_a_bandit_that_another_server_deletes_is_gone(address):
     with client_of(address) as one:
         bandit = create(one)
@@ -300,6 +364,7 @@ class Days:
         return made
 
 
+@pytest.mark.usefixtures("turns")
 def test_a_log_is_compacted_while_servers_use_it(address):
     """One server has seen few of the events that are removed, and both go on as with all."""
     days = Days()

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from serving import client_of, create
-from superarm.service.bandits import health
+from superarm.service import metrics
 from superarm.service.log.events import Bandit, root, seal
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.log.store import Checkpoint, StoreError
@@ -177,7 +177,7 @@ def test_the_health_of_a_file_that_nobody_writes_to(tmp_path, monkeypatch):
         store._writing.execute("PRAGMA query_only = OFF")
         assert client.get("/healthz").status_code == 200
         store._writing.execute("PRAGMA query_only = ON")
-        monkeypatch.setattr(health, "_HEALTHY_S", 0.0)  # and this is long ago
+        monkeypatch.setattr(metrics, "_HEALTHY_S", 0.0)  # and this is long ago
         assert client.get("/healthz").status_code == 503
 
 

@@ -19,6 +19,7 @@ from superarm.service.log.events import Event
 from superarm.service.log.store import Turn
 from superarm.service.problems import Fault, Problem, shown_error
 from superarm.service.settings import Limits
+from superarm.sessions.each import counts_of
 
 MOST_NAMES = 200_000  # names of arms in all decisions of a request
 # What an earlier request asked for, and its decisions; None if it was no request for decisions.
@@ -56,8 +57,8 @@ def decide_each(live: Live, turn: Turn, asks: Sequence[Ask]) -> list[Answer | Pr
     if new:
         # Expired decisions do not count as open.
         live.advance(asks[new[0]].now())
-        most_open = asks[new[0]].limits.open - live.session.n_open
-        most = min(most_open, max(1, MOST_NAMES // live.spec["k"]))
+        _, _, n_open = counts_of(live.session)
+        most = min(asks[new[0]].limits.open - n_open, max(1, MOST_NAMES // live.spec["k"]))
         if most < len(new):  # if there are too many open, `decide` refuses the first
             asks, new = asks[: max(1, new[max(0, most)])], new[: max(0, most)]
     made = dict(zip(new, _decide_new(live, [asks[place] for place in new]), strict=True))
@@ -73,16 +74,15 @@ def decide_each(live: Live, turn: Turn, asks: Sequence[Ask]) -> list[Answer | Pr
 def _decide_new(live: Live, asks: list[Ask]) -> list[Answer]:
     if not asks:
         return []
-    first, keys = live.session.n_decisions + 1, [one.key for one in asks]
     try:
         body = live.ask_each([one.asked for one in asks])
     except Exception as error:
         # The generator may have moved on, and no event says so: memory is no longer valid.
         raise Fault(_failed(live, error)) from error
+    keys = [one.key for one in asks]
     if len(asks) > 1 and any(key is not None for key in keys):
         body["keys"] = keys
-    # Readers find the event by the number of its first decision.
-    live.log("decided", body, decision=first, key=keys[0] if len(asks) == 1 else None)
+    live.log("decided", body, keys[0] if len(asks) == 1 else None)
     return answers_of(live.bandit.id, body, live.time)
 
 
@@ -114,10 +114,8 @@ def decide(
     _check_open(live, asked, limits)
     _check_size(live, asked)
     check_context(asked)
-    # Readers find the event of a batch by the number of its first decision.
-    first = live.session.n_decisions + 1
     body = _ask(live, asked)
-    live.log("decided", body, decision=first, key=key)
+    live.log("decided", body, key)
     return _answer(asked, answers_of(live.bandit.id, body, live.time))
 
 

@@ -79,7 +79,7 @@ def merge(
         # Memory is dropped, and loaded again from the log, which has nothing of the batch.
         raise Fault(Problem(500, "the belief of this bandit failed to learn")) from error
     live.merged += len(batch["decisions"])
-    live.log("merged", batch, key=key)
+    live.log("merged", batch, key)
     return _answer(batch)
 
 

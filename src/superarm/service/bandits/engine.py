@@ -34,17 +34,16 @@ from superarm.service.bandits.actor import (
     look_all,
     only,
     resolve,
-    within,
 )
 from superarm.service.bandits.beside import Besides
 from superarm.service.bandits.checkpoints import Checkpoints
 from superarm.service.bandits.failures import no_bandit, problem_of
-from superarm.service.bandits.health import ClockWatch, Health
 from superarm.service.bandits.live import Live
+from superarm.service.bandits.patience import within
 from superarm.service.bandits.spec import Spec
 from superarm.service.log.events import Bandit
-from superarm.service.log.store import DeletedError, Store, StoreError, Turn
-from superarm.service.metrics import Metrics
+from superarm.service.log.store import BehindError, DeletedError, Store, StoreError, Turn
+from superarm.service.metrics import ClockWatch, Health, Metrics
 
 _log = logging.getLogger("superarm.service")
 _N_READERS = 4
@@ -85,7 +84,7 @@ class Engine:
         store: Store,
         own: parts.Factories | None = None,
         *,
-        checkpoint_every: int = 2000,
+        checkpoint_every: int = 10_000,
         n_threads: int | None = None,
         deadline_s: float = 0.0,
         most_loaded: int = 1000,
@@ -112,7 +111,7 @@ class Engine:
     async def create(self, spec: Spec) -> Bandit:
         """Make a bandit. Raises NameTakenError if another bandit has the name."""
         made = await self.slowly(self.make, spec)
-        # Another request may have found the new bandit in the list and used it already.
+        # Another request may have found and used it already.
         actor = self._actors.setdefault(made.bandit.id, made)
         self._make_room(actor)
         return actor.bandit
@@ -242,6 +241,9 @@ class Engine:
                     operations.log_fault(actor.bandit, fault)
                 self._commit(live, turn)
             return answers
+        except BehindError:
+            actor.live = None  # it has changed, and nothing was committed
+            return self._turn(actor, batch)
         except BaseException as error:  # nothing was committed, so nothing is acknowledged
             self.metrics.failures.inc()
             self._failed(actor, error)
@@ -252,14 +254,13 @@ class Engine:
     def _commit(self, live: Live, turn: Turn) -> None:
         # Empty before the commit: after a failure the bandit is dropped with its events.
         events, members = live.pending.take()
-        if not events:
-            return
-        start = time.perf_counter()
-        turn.commit(events, members)
-        self.health.succeeded()
-        more = [one.kind for one in members for _ in range(one.n - 1)]  # one per request
-        kinds = [*(event.kind for event in events), *more]
-        self.metrics.committed(kinds, time.perf_counter() - start)
+        if events:
+            start = time.perf_counter()
+            turn.commit(events, members)
+            self.health.succeeded()
+            more = [one.kind for one in members for _ in range(one.n - 1)]  # one per request
+            kinds = [*(event.kind for event in events), *more]
+            self.metrics.committed(kinds, time.perf_counter() - start)
 
     def _failed(self, actor: Actor, error: BaseException) -> None:
         """Drop the bandit from memory, which may be wrong now, and log the failure."""
@@ -283,7 +284,6 @@ class Engine:
         """Drop idle bandits from memory if there are too many, the least recently used first."""
         if used.is_deleted:
             return
-        # An ordered dict is a queue of the least recently used.
         self._loaded[used.bandit.id] = used
         self._loaded.move_to_end(used.bandit.id)
         too_many = 0 if self._closed else len(self._loaded) - self._most_loaded

@@ -20,24 +20,35 @@ from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_o
 from superarm.service.log.chain import spec_of
 from superarm.service.log.events import (
     Bandit,
-    Clock,
     DamagedLogError,
     Event,
     OtherDecisionError,
     Pending,
     check,
+    decision_in,
     n_requests,
     root,
 )
 from superarm.service.problems import Problem
 from superarm.sessions import Decision, Session
 from superarm.sessions.answers import without_answers
-from superarm.sessions.each import Told, adopt_each, ask_each, tell_each
+from superarm.sessions.each import Told, adopt_each, ask_each, counts_of, tell_each
 from superarm.sessions.edge import merge
 
 # Every event contains these numbers of the bandit, as they are after the event.
 COUNTS = ("rounds", "decisions", "evaluations", "open", "told", "expired", "n_arms")
 EVALUATIONS, TOLD = COUNTS.index("evaluations"), COUNTS.index("told")
+
+
+class Clock:
+    """The time of the event that is being made or applied."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        """Seconds since 1970."""
+        return self.now
 
 
 class Live:
@@ -130,17 +141,10 @@ class Live:
     @property
     def counts(self) -> list[int]:
         """The numbers that `COUNTS` names."""
-        session = self.session
-        reward = session.policy.reward
-        return [
-            session.rounds,
-            session.n_decisions,
-            reward.evaluations,
-            session.n_open,
-            self.told,
-            self.expired,
-            reward.n_arms,
-        ]
+        reward = self.session.policy.reward
+        rounds, n_decisions, n_open = counts_of(self.session)
+        evaluations, n_arms = reward.evaluations, reward.n_arms
+        return [rounds, n_decisions, evaluations, n_open, self.told, self.expired, n_arms]
 
     def advance(self, now: float) -> None:
         """Move the clock forward, never back, and close the decisions that have expired."""
@@ -158,20 +162,19 @@ class Live:
             context=asked.get("context"),
             propensities=asked.get("propensities"),
         )
-        return {"ask": asked, **self._body(made)}
+        return {"ask": asked, **self._body(made, self.session.mark())}
 
     def ask_each(self, asks: list[dict[str, Any]]) -> dict[str, Any]:
         """Decide for requests that wait together, and return the body of their event.
 
         They may ask for nothing but to keep metadata: see `superarm.sessions.each.most_each`.
         """
-        made = self._body(ask_each(self.session, len(asks)))
+        made = self._body(*ask_each(self.session, len(asks)))
         return {"asks": asks, **made} if len(asks) > 1 else {"ask": asks[0], **made}
 
-    def _body(self, made: list[Decision]) -> dict[str, Any]:
+    def _body(self, made: list[Decision], mark: dict[str, Any]) -> dict[str, Any]:
         # A decision with no arms is complete as soon as it is issued.
         self.told += sum([not one.arms for one in made])
-        mark = self.session.mark()
         del mark["evaluations"]  # the counts of the event have them
         records = [one.record() for one in made]
         return {"decisions": records, "round": made[0].round, "mark": mark}
@@ -194,18 +197,11 @@ class Live:
         self.told += is_complete
         return new, is_complete
 
-    def log(
-        self,
-        kind: str,
-        body: dict[str, Any],
-        *,
-        decision: int | None = None,
-        key: str | None = None,
-    ) -> None:
+    def log(self, kind: str, body: dict[str, Any], key: str | None = None) -> None:
         """Add the event of a change that the session has already made. It keeps the body."""
         body["counts"] = self.counts
         self.seq, self.unsaved = self.seq + 1, self.unsaved + n_requests(body)
-        self.pending.add(self.seq, self.time, kind, decision, key, body)
+        self.pending.add(self.seq, self._clock.now, kind, decision_in(kind, body), key, body)
 
     def apply(self, event: Event, *, decide: bool = False) -> None:
         """Repeat the change of a logged event, and check that the result is the same.

@@ -10,17 +10,16 @@ from concurrent.futures import Executor
 from typing import Any
 
 from superarm.core.stopping import stopping
-from superarm.service.bandits.actor import Awaited, Waiting, only, resolve, within
+from superarm.service.bandits.actor import Awaited, Waiting, only, resolve
 from superarm.service.bandits.changes import Ask, decide_each
 from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.outcomes import Tell, tell_each
-from superarm.service.bandits.patience import GivenUpError, given_up
+from superarm.service.bandits.patience import GivenUpError, given_up, within
 from superarm.service.log.events import Bandit, DamagedLogError
 from superarm.service.log.store import NameTakenError, StoreError, Turn
 from superarm.service.problems import Fault, Problem
-from superarm.sessions.bulk import learns_in_bulk
-from superarm.sessions.each import asks_each, most_each
+from superarm.sessions.each import asks_each, most_each, tells_each
 
 _log = logging.getLogger("superarm.service")
 # The trace of a known kind of failure says nothing more than its message.
@@ -84,7 +83,7 @@ def _group(live: Live, batch: list[Waiting], place: int) -> list[Any]:
     first: Any = batch[place].operation
     most = 0
     if type(first) is Tell:
-        most = len(batch) if learns_in_bulk(live.session.policy.belief) else 0
+        most = len(batch) if tells_each(live.session) else 0
     elif _is_plain(first) and asks_each(live.session):
         most = max(1, most_each(live.session))
     found: list[Any] = []

@@ -15,7 +15,6 @@ from superarm.service.bandits.live import Live
 from superarm.service.bandits.records import Answer
 from superarm.service.log.store import Store, Turn
 from superarm.service.problems import Fault, Problem, shown
-from superarm.sessions import decision_number
 from superarm.sessions.each import Told
 
 
@@ -46,7 +45,7 @@ def tell(
         return _refused(live, turn, id, outcomes, error)
     # Only new outcomes are logged, so that the log has every outcome once.
     if new:
-        live.log("told", _told(id, outcomes, new), decision=decision_number(id))
+        live.log("told", _told(id, outcomes, new))
     status = "told" if is_complete else live.session.status(id)
     return {"id": id, "new": new, "status": status}
 
@@ -54,7 +53,7 @@ def tell(
 def tell_each(live: Live, turn: Turn, tells: Sequence[Tell]) -> list[Answer | Problem]:
     """Learn the outcomes of the first of some requests at once. Returns their answers.
 
-    Only for beliefs with `learns_in_bulk`.
+    Only for sessions with `tells_each`.
     """
     tells = tells[: max(1, MOST_NAMES // live.spec["k"])]
     live.advance(tells[0].now())
@@ -68,10 +67,8 @@ def tell_each(live: Live, turn: Turn, tells: Sequence[Tell]) -> list[Answer | Pr
         for one, said in pairs
         if isinstance(said, Told) and said.new
     ]
-    if len(told) == 1:
-        live.log("told", told[0], decision=decision_number(told[0]["decision"]))
-    elif told:
-        live.log("told", {"told": told})
+    if told:
+        live.log("told", told[0] if len(told) == 1 else {"told": told})
     answers: list[Answer | Problem] = []
     for one, said in pairs:
         if isinstance(said, Told):

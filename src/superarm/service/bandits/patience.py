@@ -7,8 +7,11 @@ between the pieces of its work (`superarm.core.stopping`), and gives up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from typing import Protocol
 
 from superarm.service.problems import Problem
 
@@ -20,6 +23,26 @@ CLIENT_GONE: ContextVar[Callable[[], bool]] = ContextVar(
 
 class GivenUpError(Exception):
     """Nobody waits for the answer any more."""
+
+
+class CanBeGivenUp(Protocol):
+    """The reply to a request: see `superarm.service.bandits.actor.Reply`."""
+
+    def give_up(self, problem: Problem) -> None:
+        """Answer what has no answer yet."""
+
+
+@contextlib.contextmanager
+def within(seconds: float, reply: CanBeGivenUp) -> Iterator[None]:
+    """Give a reply up after some time; 0 for never."""
+    if not seconds:
+        yield
+        return
+    timer = asyncio.get_running_loop().call_later(seconds, lambda: reply.give_up(too_late(seconds)))
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def given_up() -> Problem:

@@ -152,6 +152,17 @@ def n_requests(body: dict[str, Any]) -> int:
     return len(body.get("asks") or body.get("told") or [body])
 
 
+def decision_in(kind: str, body: dict[str, Any]) -> int | None:
+    """The number of the decision by which readers find an event: the first one of a batch."""
+    if kind == "decided":
+        return _number(body["decisions"][0]["id"])
+    return _number(body["decision"]) if kind == "told" and "decision" in body else None
+
+
+def _number(id: str) -> int:
+    return int(id.rpartition("-")[2])  # the number of a decision ends its id
+
+
 def members_of(seq: int, kind: str, body: dict[str, Any]) -> Members:
     """The members of an event of several requests.
 
@@ -164,8 +175,7 @@ def members_of(seq: int, kind: str, body: dict[str, Any]) -> Members:
     Members(seq=4, kind='decided', n=2, told=[], keys=['once'])
     """
     if kind == "told":
-        # The number of a decision ends its id.
-        numbers = {int(one["decision"].rpartition("-")[2]) for one in body["told"]}
+        numbers = {_number(one["decision"]) for one in body["told"]}
         return Members(seq, kind, len(body["told"]), sorted(numbers), [])
     keys = [key for key in body.get("keys", ()) if key is not None]
     return Members(seq, kind, len(body["asks"]), [], keys)
@@ -277,14 +287,3 @@ class Pending:
         # Only now: if an event cannot be encoded, the next look fails as well.
         self._digest, self._unsealed = digest, []
         self._sealed += made
-
-
-class Clock:
-    """The time of the event that is being made or applied."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        """Seconds since 1970."""
-        return self.now

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from typing import Any, Literal, TypeVar
 
@@ -13,36 +13,40 @@ import psycopg
 from psycopg import errors
 
 from superarm.service.log.events import Bandit, Event, Members, members_in
-from superarm.service.log.postgres_options import options
+from superarm.service.log.postgres_connections import connect, is_well, placed, translated
+from superarm.service.log.postgres_tables import make_tables
 from superarm.service.log.queries import (
     EVENT_ROW,
     INSERT_BANDIT,
     INSERT_EVENT,
     PUT_BASE,
     PUT_CHECKPOINT,
-    TABLES,
     WITH_BASES,
     WITH_MEMBERS,
     LogTurn,
     Statement,
-    emptying,
     inserting,
     remove,
 )
 from superarm.service.log.shared_queries import SharedQueries
-from superarm.service.log.store import Checkpoint, DeletedError, NameTakenError, StoreError
+from superarm.service.log.store import (
+    BehindError,
+    Checkpoint,
+    DeletedError,
+    NameTakenError,
+    StoreError,
+)
 
-VERSION = 4  # see `superarm.service.log.sqlite_file`
-_TYPES = {
-    "serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-    "int": "BIGINT",
-    "real": "DOUBLE PRECISION",
-    "blob": "BYTEA",
-    "tail": "",
-}
-_TABLES_LOCK = 0x5A_BA_4D_17  # advisory lock of the process that creates the tables
+# After so many turns without news, a bandit is taken for one that only this process changes. If it
+# is not, it is loaded again.
+_ALONE = 1000
 _EVENTS_PER_READ = 10_000
 _EVENTS_PER_INSERT = 1000  # a statement takes at most 65,535 values
+# The first statements of a commit that has no lock yet. They divide by 0 if the bandit is gone, or
+# has later events: only an error keeps the statements behind them from being executed.
+_LOCKED = "(SELECT 1 FROM bandits WHERE number = ? AND k > 0 FOR UPDATE) AS locked"
+_LATER = "(SELECT 1 FROM events WHERE bandit = ? AND seq > ? LIMIT 1) AS later"
+_LOCK, _NO_NEWS = f"SELECT 1 / count(*) FROM {_LOCKED}", f"SELECT 1 / (1 - count(*)) FROM {_LATER}"
 # Several processes make checkpoints and bases, and an older one must not replace a newer one.
 _ONLY_NEWER = " WHERE (old.meta::json->>'seq')::bigint < (excluded.meta::json->>'seq')::bigint"
 Answer = TypeVar("Answer")
@@ -55,6 +59,10 @@ class PostgresStore(SharedQueries):
     A turn is a transaction that locks the row of the bandit. Other processes that want to append to
     the same log wait for the lock, and then see what was appended. The primary key of the events
     refuses two events with the same seq in any case. Each thread has its own connection.
+
+    After many turns without news, a turn begins without a lock, and its commit checks under the
+    lock that there are none: it waits for the database once, not twice. If there are news, nothing
+    is committed, and the turn is repeated.
 
     Parameters
     ----------
@@ -70,9 +78,10 @@ class PostgresStore(SharedQueries):
         self._local = threading.local()
         self._connections: set[Connection] = set()
         self._lock = threading.Lock()
+        self._alone: dict[int, int] = {}  # turns of bandits since the last news
         self._closed = False
         try:
-            version = self._do(partial(_make_tables, serving=mode == "serve"))
+            version = self._do(partial(make_tables, serving=mode == "serve"))
             self.has_bases, self.has_members = version >= WITH_BASES, version >= WITH_MEMBERS
         except BaseException:
             self.close()
@@ -83,13 +92,19 @@ class PostgresStore(SharedQueries):
         self, bandit: Bandit, seen: int | None = None, *, to_write: bool = True
     ) -> Iterator[LogTurn]:
         """A transaction that locks the row of the bandit; no lock for a turn that only reads."""
-        with _translated():
+        with translated():
             number, by_keys = bandit.number, partial(self.by_keys, bandit.number)
             if not to_write:
                 append = partial(self._append, self._connection(), number)
                 yield LogTurn(self, self._news(number, seen), by_keys, append)
                 return
+            n_alone = self._alone.get(number, 0)
+            if seen is not None and n_alone >= _ALONE and is_well(self._connection()):
+                with self._trusting(number, seen, by_keys) as turn:
+                    yield turn
+                return
             connection, is_behind = self._do(partial(self._lock_bandit, bandit, seen))
+            self._alone[number] = 0 if is_behind else n_alone + 1
             try:
                 news = self._news(number, seen) if is_behind else []
                 # The connection that holds the lock: another one could not commit under it.
@@ -103,24 +118,55 @@ class PostgresStore(SharedQueries):
         number: int,
         events: list[Event],
         members: list[Members] | None = None,
+        first: Sequence[Statement] = (),
     ) -> None:
         beside = members_in(events) if members is None else members
-        statements: list[Statement] = []
+        statements = list(first)
         for start in range(0, len(events), _EVENTS_PER_INSERT):
             rows = [(number, *event) for event in events[start : start + _EVENTS_PER_INSERT]]
             query = INSERT_EVENT + f", {EVENT_ROW}" * (len(rows) - 1)
             statements.append((query, list(chain.from_iterable(rows))))
         statements += inserting(self, number, beside)
+        if not first:  # else no transaction has begun, and a pipeline is one
+            statements.append(("COMMIT", ()))
         # All at once, for the same reason. After one that fails, the others are not executed.
-        with connection.pipeline():
-            for query, values in statements:
-                connection.execute(_psycopg(query), values)
-            connection.execute("COMMIT")
+        try:
+            with connection.pipeline():
+                for query, values in statements:
+                    connection.execute(placed(query), values)
+        except psycopg.Error:  # psycopg takes statements for prepared that were not executed
+            self._drop(connection)
+            raise
+
+    @contextlib.contextmanager
+    def _trusting(
+        self, number: int, seen: int, by_keys: Callable[[Sequence[str]], list[Event]]
+    ) -> Iterator[LogTurn]:
+        """A turn without a lock. Raises BehindError at its end if it saw an old state."""
+        connection, is_checked = self._connection(), False
+        first = [(_LOCK, (number,)), (_NO_NEWS, (number, seen))]
+
+        def append(events: list[Event], members: list[Members] | None = None) -> None:
+            nonlocal is_checked
+            is_checked = True
+            self._append(connection, number, events, members, first)
+
+        try:
+            try:
+                yield LogTurn(self, [], by_keys, append)
+            finally:
+                if not is_checked:  # its answers, or its error, must not be of an old state
+                    append([], [])
+        except errors.DivisionByZero as error:
+            self._alone[number] = 0
+            raise BehindError from error
 
     def each(self, values: Sequence[int] | Sequence[str]) -> Statement:
         """A query that has the values as rows, as one column ``value``."""
-        kind = "text" if values and isinstance(values[0], str) else "bigint"
-        return f"SELECT unnest(?::{kind}[]) AS value", (list(values),)
+        if values and isinstance(values[0], str):
+            return "SELECT unnest(?::text[]) AS value", (list(values),)
+        # As a text of numbers: psycopg takes longer to convert a list than to send a statement.
+        return "SELECT unnest(?::bigint[]) AS value", (f"{{{','.join(map(str, values))}}}",)
 
     def _news(self, number: int, seen: int | None) -> list[Event]:
         """The events of a bandit in memory that other processes have appended since ``seen``."""
@@ -135,11 +181,11 @@ class PostgresStore(SharedQueries):
         self, bandit: Bandit, seen: int | None, connection: Connection
     ) -> tuple[Connection, bool]:
         """Begin a turn. Returns its connection, and whether there are events after ``seen``."""
-        # READ COMMITTED sees what other processes committed while this one waited. All in one text
-        # of numbers only, because to wait for each answer takes longer than to execute them.
+        # The third sees what other processes committed while this one waited. All in one text of
+        # numbers only, because to wait for each answer takes longer than to execute them.
         number, after = bandit.number, "NULL" if seen is None else f"{seen:d}"
         begin = (
-            "BEGIN ISOLATION LEVEL READ COMMITTED; "
+            "BEGIN; "
             f"SELECT 1 FROM bandits WHERE number = {number:d} AND k > 0 FOR UPDATE; "
             f"SELECT 1 FROM events WHERE bandit = {number:d} AND seq > {after} LIMIT 1"
         )
@@ -168,9 +214,9 @@ class PostgresStore(SharedQueries):
         def make(connection: Connection) -> Bandit:
             try:
                 with connection.transaction():
-                    query = f"{_psycopg(INSERT_BANDIT)} RETURNING number"
+                    query = f"{placed(INSERT_BANDIT)} RETURNING number"
                     row: Any = connection.execute(query, bandit[1:]).fetchone()
-                    connection.execute(_psycopg(INSERT_EVENT), (row[0], *first))
+                    connection.execute(placed(INSERT_EVENT), (row[0], *first))
                     return bandit._replace(number=row[0])
             except errors.UniqueViolation as error:
                 # A clash of random ids would be a bug, a clash of names is an ordinary answer.
@@ -204,19 +250,19 @@ class PostgresStore(SharedQueries):
             self._connections.clear()
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        return self._do(lambda connection: connection.execute(_psycopg(query), values).fetchall())
+        return self._do(lambda connection: connection.execute(placed(query), values).fetchall())
 
     def _write(self, statements: list[Statement]) -> None:
         def write(connection: Connection) -> None:
             with connection.transaction():
                 for query, values in statements:
-                    connection.execute(_psycopg(query), values)
+                    connection.execute(placed(query), values)
 
         self._do(write)
 
     def _do(self, action: Callable[[Connection], Answer], *, again: bool = True) -> Answer:
         """Run an action on this thread's connection, and once more if the connection was lost."""
-        with _translated():
+        with translated():
             connection = self._connection()
             # Inside a turn the lock is lost with the connection, so the turn must fail.
             in_turn = connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
@@ -235,9 +281,7 @@ class PostgresStore(SharedQueries):
         if connection is None or connection.closed:
             if self._closed:
                 raise StoreError("the database is closed")
-            connection = psycopg.connect(autocommit=True, **options(self._address))
-            # A commit returns when it is on the disk, whatever the database's default is.
-            connection.execute("SET synchronous_commit = on")
+            connection = connect(self._address)
             self._local.connection = connection
             with self._lock:
                 self._connections.add(connection)
@@ -248,42 +292,3 @@ class PostgresStore(SharedQueries):
         self._local.connection = None
         with self._lock:
             self._connections.discard(connection)
-
-
-def _make_tables(connection: Connection, *, serving: bool) -> int:
-    """Make what is missing, and return the version of the database."""
-    with connection.transaction():
-        # Servers that start at the same time must not create the tables twice.
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
-        connection.execute("CREATE SCHEMA IF NOT EXISTS superarm")
-        connection.execute("CREATE TABLE IF NOT EXISTS meta (version INTEGER NOT NULL)")
-        row = connection.execute("SELECT version FROM meta").fetchone()
-        if row is not None and row[0] > VERSION:
-            raise StoreError(
-                f"the database must have version {VERSION} or earlier, got version {row[0]}; "
-                f"update superarm"
-            )
-        if row is None or (row[0] < VERSION and serving):
-            for table in TABLES:
-                connection.execute(table.format(**_TYPES))
-            for query in [*emptying(row[0] if row else 0), "DELETE FROM meta"]:
-                connection.execute(query)
-            connection.execute("INSERT INTO meta VALUES (%s)", (VERSION,))
-            return VERSION
-        return row[0]
-
-
-@cache
-def _psycopg(query: str) -> str:
-    """A shared statement with the placeholders of psycopg."""
-    return query.replace("?", "%s")
-
-
-@contextlib.contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except psycopg.Error as error:
-        full = isinstance(error, errors.DiskFull)
-        read_only = isinstance(error, errors.ReadOnlySqlTransaction)
-        raise StoreError(f"PostgreSQL: {error}", full=full, read_only=read_only) from error

@@ -24,6 +24,10 @@ class DeletedError(Exception):
     """The bandit was deleted."""
 
 
+class BehindError(Exception):
+    """Another process has appended events, or deleted the bandit. Nothing was written."""
+
+
 class NameTakenError(Exception):
     """Another bandit has this name."""
 
@@ -82,6 +86,8 @@ class Store(Protocol):
         self, bandit: Bandit, seen: int | None = None, *, to_write: bool = True
     ) -> AbstractContextManager[Turn]:
         """Wait for a turn. A turn that only reads does not wait.
+
+        A turn that raises BehindError must be repeated, with the bandit loaded again.
 
         ``seen`` is the seq of the last event in memory; None if the bandit is not in memory.
         """

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from superarm.catalog import POLICIES
+from superarm.studies.cell import Scale
 from superarm.studies.cells.compare import KNOWING
 from superarm.studies.comparison.contestants import Contestant
-from superarm.studies.study import Scale
 from superarm.version import how_to_install
 
 # The packages that bring the tables along, and how to get them.

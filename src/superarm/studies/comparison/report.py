@@ -11,8 +11,8 @@ import numpy as np
 
 from superarm.catalog import POLICIES
 from superarm.reporting import figures, pages
-from superarm.reporting.figures import WIDTH, plain
-from superarm.reporting.palette import FAINT, look
+from superarm.reporting.figures import WIDTH, look, plain
+from superarm.reporting.palette import FAINT
 from superarm.reporting.statistics import Interval
 from superarm.reporting.tables import Table, compact
 from superarm.studies.cells.compare import KNOWING

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from superarm.reporting import RequestError, need
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.code import versions
 from superarm.studies.comparison import report
 from superarm.studies.comparison.contestants import Contestant
@@ -24,7 +24,7 @@ from superarm.studies.comparison.problems import (
 from superarm.studies.comparison.rehearsal import rehearse
 from superarm.studies.run import record_with_bar, recorded_rows
 from superarm.studies.store import Store
-from superarm.studies.study import Done, Rows, Scale
+from superarm.studies.study import Done, Rows
 from superarm.version import __version__
 
 if TYPE_CHECKING:

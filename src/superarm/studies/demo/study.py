@@ -12,13 +12,12 @@ import numpy as np
 
 from superarm.catalog import POLICIES
 from superarm.reporting import folders, need
-from superarm.reporting.figures import band, name_curves, panels, plain, render
-from superarm.reporting.palette import look
+from superarm.reporting.figures import band, look, name_curves, panels, plain, render
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.run import record_with_bar, recorded_rows
 from superarm.studies.store import Memory
-from superarm.studies.study import Done, Findings, Rows, Scale, Study
+from superarm.studies.study import Done, Findings, Rows, Study
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from superarm.studies.own_log.sources import Source
-from superarm.studies.own_table.outcomes import TableError
+from superarm.studies.own_table.csv_file import TableError
 
 # Names that people give to columns, without case, spaces, hyphens and underscores.
 _ITEM = (

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from superarm.features.tables import exactly
 from superarm.reporting import need
 from superarm.studies.own_table import csv_file
-from superarm.studies.own_table.outcomes import TableError
+from superarm.studies.own_table.csv_file import TableError
 
 Kind = Literal["csv", "parquet", "sqlite", "duckdb"]
 _PARQUET = (".parquet", ".pq")

@@ -98,8 +98,8 @@ class Analysis:
 
     Attributes
     ----------
-    problem, runs
-        What was played, and the runs, policy by policy.
+    problem, runs, by_policy
+        What was played, the runs, policy by policy, and those of each policy.
     learnable
         Which part of the gap is no luck.
     results
@@ -112,16 +112,12 @@ class Analysis:
 
     problem: TableProblem
     runs: list[Run]
+    by_policy: dict[str, list[Run]]
     learnable: Learnable
     results: list[Result]
     as_good: list[str]
     arms: list[dict[str, Any]]
     run_rows: list[dict[str, Any]]
-
-    @cached_property
-    def by_policy(self) -> dict[str, list[Run]]:
-        """The runs of each policy, in the order of the policies."""
-        return by_policy(self.runs)
 
     @cached_property
     def learners(self) -> list[Result]:
@@ -151,21 +147,31 @@ class Analysis:
             return None
         return Interval(*(100 * value / gap for value in reward.numbers))
 
+    def added(self, policy: str) -> tuple[str, Interval] | None:
+        """The policy that "contexts" or "features" adds to, and what per round, if both played."""
+        runs = self.by_policy
+        less = "features" if policy == "contexts" and "features" in runs else "thompson"
+        if policy not in runs or less not in runs:
+            return None
+        got, base = ([run.reward[-1] / run.at[-1] for run in runs[one]] for one in (policy, less))
+        return less, paired_difference(got, base)
+
 
 def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis:
     """Everything that follows from the rows."""
     runs = [Run.of(row) for row in rows]
-    results = results_of(runs)
+    grouped = by_policy(runs)
+    results = results_of(grouped)
     # The random baseline may come first if nothing can be learnt. It is still no winner.
     learners = [result.policy for result in results if result.policy != "random"]
     as_good = not_distinguished(runs, learners[0]) if learners else []
-    arms, run_rows = _arm_rows(problem, runs), [_run_row(run) for run in runs]
-    return Analysis(problem, runs, learnable, results, as_good, arms, run_rows)
+    arms, run_rows = _arm_rows(problem, grouped), [_run_row(run) for run in runs]
+    return Analysis(problem, runs, grouped, learnable, results, as_good, arms, run_rows)
 
 
-def results_of(runs: Sequence[Run]) -> list[Result]:
-    """One result per policy, the best first."""
-    found, grouped = [], by_policy(runs)
+def results_of(grouped: Mapping[str, list[Run]]) -> list[Result]:
+    """One result per policy, the best first, from the runs of each."""
+    found = []
     rewards = {
         policy: np.array([run.reward[-1] / run.at[-1] for run in own])
         for policy, own in grouped.items()
@@ -214,7 +220,7 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that the report shows as plain data, and the curves of every run."""
     problem, runs = analysis.problem, analysis.runs
     table = problem.environment
-    return {
+    known: dict[str, Any] = {
         "settings": dict(settings),
         "n_rounds": table.n_rounds,
         "n_arms": table.n_arms,
@@ -253,15 +259,18 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
             for run in runs
         ],
     }
+    if (contexts := analysis.added("contexts")) is not None:
+        known["contexts_add"] = {"to": contexts[0], "reward": contexts[1].numbers}
+    return known
 
 
-def _arm_rows(problem: TableProblem, runs: Sequence[Run]) -> list[dict[str, Any]]:
+def _arm_rows(problem: TableProblem, grouped: Mapping[str, list[Run]]) -> list[dict[str, Any]]:
     """One row per arm, the largest mean first: outcomes, and how often each policy picked it."""
     table = problem.environment
     best = set(table.best_arms(problem.k).tolist())
     shown = {
         policy: np.mean([run.n_shown for run in own], axis=0) / problem.horizon
-        for policy, own in by_policy(runs).items()
+        for policy, own in grouped.items()
     }
     return [
         {

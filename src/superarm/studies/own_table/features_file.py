@@ -8,7 +8,7 @@ from pathlib import Path
 from superarm.core.arguments import FloatArray
 from superarm.features import Encoder
 from superarm.studies.own_table import csv_file, known_columns
-from superarm.studies.own_table.outcomes import TableError, short, some
+from superarm.studies.own_table.csv_file import TableError, short, some
 from superarm.studies.own_table.table_file import OwnTable
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from superarm.features import Encoder
-from superarm.studies.own_table.outcomes import is_missing, with_point
+from superarm.studies.own_table.csv_file import is_missing, with_point
 
 Cells = Mapping[str, Sequence[str]]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm.policies import Prior
-from superarm.reporting.statistics import Interval, paired_difference
+from superarm.reporting.statistics import Interval
 from superarm.studies.cells.knowing import shared_of
 from superarm.studies.cells.table import TableProblem
 from superarm.studies.own_table.analysis import Analysis
@@ -77,30 +77,17 @@ def verdict(analysis: Analysis) -> str:
     return said
 
 
-def added(analysis: Analysis, policy: str) -> tuple[str, Interval] | None:
-    """What "contexts" or "features" get more per round than the policy that knows less.
-
-    The name of that policy, and the difference over paired runs. None if either did not play.
-    """
-    runs = analysis.by_policy
-    less = "features" if policy == "contexts" and "features" in runs else "thompson"
-    if policy not in runs or less not in runs:
-        return None
-    rewards = {one: [run.reward[-1] / run.at[-1] for run in runs[one]] for one in (policy, less)}
-    return less, paired_difference(rewards[policy], rewards[less])
-
-
 def to_use(analysis: Analysis) -> str:
     """The policy to go on with: one that knows more only where that has been shown to help."""
     for policy in ("contexts", "features"):
-        if (found := added(analysis, policy)) is not None and found[1].low > 0:
+        if (found := analysis.added(policy)) is not None and found[1].low > 0:
             return policy
     return "thompson"
 
 
 def contexts_sentence(analysis: Analysis) -> str:
     """What contexts add, with its interval over paired runs; empty without contexts."""
-    found = added(analysis, "contexts")
+    found = analysis.added("contexts")
     if found is None:
         return ""
     less, reward = found
@@ -138,14 +125,14 @@ def next_steps(
         if n_rows <= problem.environment.n_rounds:
             more = "the arms differ by so little that any set will do"
         steps.append(Step(f"Collect more rows before you trust the best arms: {more}."))
-    steps.append(
-        Step(
-            "Decide in a Python program, and learn from what happens:",
-            _program(analysis, folder, prior, example or {}),
-        )
-    )
+    chosen = to_use(analysis)
+    if chosen == "thompson":
+        program = _plain(problem.k, folder, prior)
+    else:
+        program = _with_more(problem, folder, example or {}, uses_contexts=chosen == "contexts")
+    steps.append(Step("Decide in a Python program, and learn from what happens:", program))
     http = "Or decide over HTTP, from any language, with a page to watch:"
-    if to_use(analysis) == "contexts":
+    if chosen == "contexts":
         http = f"{http[:-1]}. Send the numbers of encoder.transform as the context:"
     steps.append(
         Step(
@@ -175,17 +162,8 @@ def interval(one: Interval) -> str:
     return f"{mean} ({low} to {high})"
 
 
-def _program(
-    analysis: Analysis, folder: str, prior: Prior | None, example: Mapping[str, str]
-) -> str:
-    """A Python program that decides with the policy that did best."""
-    chosen = to_use(analysis)
-    if chosen == "thompson":
-        return _plain(analysis.problem.k, folder, prior)
-    return _with_more(analysis.problem, folder, example, uses_contexts=chosen == "contexts")
-
-
 def _plain(k: int, folder: str, prior: Prior | None) -> str:
+    """A Python program that decides without features and contexts."""
     given = "" if prior is None else f", prior={prior!r}"
     arms = json.dumps(f"{folder}arms.csv", ensure_ascii=False)  # is a string of Python, too
     return f"""\

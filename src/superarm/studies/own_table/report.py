@@ -14,15 +14,14 @@ from superarm.beliefs import LinearBelief
 from superarm.catalog import POLICIES
 from superarm.features import Encoder
 from superarm.reporting import folders, lacks, pages
-from superarm.reporting.figures import band, inline, name_curves, panels, plain, render
-from superarm.reporting.palette import INK, RED, Look, look
+from superarm.reporting.figures import Look, band, inline, look, name_curves, panels, plain, render
+from superarm.reporting.palette import INK, RED
 from superarm.reporting.statistics import Interval
 from superarm.reporting.tables import Table, as_csv
 from superarm.studies.cells.knowing import shared_of
 from superarm.studies.cells.table import part_of
 from superarm.studies.own_table.analysis import Analysis, numbers
 from superarm.studies.own_table.messages import (
-    added,
     contexts_sentence,
     interval,
     next_steps,
@@ -49,9 +48,8 @@ def write(
     options: str,
 ) -> Path:
     """Write all files of a run; returns the path of the page, or the folder without one."""
-    known = {**numbers(found, settings), **_contexts_add(found)}
     files = {
-        "numbers.json": json.dumps(known, indent=1, allow_nan=False) + "\n",
+        "numbers.json": json.dumps(numbers(found, settings), indent=1, allow_nan=False) + "\n",
         "runs.csv": as_csv(found.run_rows),
         "arms.csv": as_csv(found.arms),
         "bandit.json": json.dumps(_bandit(found, settings), ensure_ascii=False) + "\n",
@@ -132,7 +130,6 @@ def html(
         warnings=warnings(analysis),
         verdict=verdict(analysis),
         contexts=contexts_sentence(analysis),
-        model=problem.model.__name__,
         steps=next_steps(
             analysis,
             settings["table"],
@@ -163,15 +160,6 @@ def _bandit(found: Analysis, settings: dict[str, Any]) -> dict[str, Any]:
         assert problem.known.contexts is not None
         bandit["belief"]["context"] = problem.known.contexts.shape[1]
     return bandit
-
-
-def _contexts_add(found: Analysis) -> dict[str, Any]:
-    """What contexts add per round, and to which policy."""
-    difference = added(found, "contexts")
-    if difference is None:
-        return {}
-    less, reward = difference
-    return {"contexts_add": {"to": less, "reward": reward.numbers}}
 
 
 def summary(analysis: Analysis) -> Table:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from superarm.policies import Prior
 from superarm.reporting import RequestError, lacks
 from superarm.reporting.progress import bar
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
 from superarm.studies.own_table.analysis import Analysis, analyse
@@ -29,7 +29,7 @@ from superarm.studies.own_table.table_file import OwnTable, read
 from superarm.studies.policies import SINGLE_ARM_POLICIES
 from superarm.studies.run import record_with_bar, recorded_rows, run_cells
 from superarm.studies.store import Memory
-from superarm.studies.study import Done, Scale
+from superarm.studies.study import Done
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
-from superarm.reporting.palette import look
+from superarm.reporting.figures import band, logarithmic, look, name_curves, panels, plain
 from superarm.reporting.statistics import (
     Interval,
     mean_interval,

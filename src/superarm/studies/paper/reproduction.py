@@ -13,15 +13,14 @@ from superarm.reporting.figures import inline, render
 from superarm.reporting.tables import Table
 from superarm.studies import batched
 from superarm.studies.archive import unpack
-from superarm.studies.cell import Cell, canonical
-from superarm.studies.code import versions
+from superarm.studies.cell import Cell, Scale, canonical
+from superarm.studies.code import engine_of, versions
 from superarm.studies.paper import catalogue
 from superarm.studies.paper.claims import judge
 from superarm.studies.paper.verdicts import Claim, Verdict
-from superarm.studies.provenance import provenance
 from superarm.studies.run import record_with_bar, recorded_rows
-from superarm.studies.store import NOTED, Memory, Recording, Store
-from superarm.studies.study import Done, Findings, Rows, Scale, Study
+from superarm.studies.store import NOTED, Memory, Recording, Store, provenance
+from superarm.studies.study import Done, Findings, Rows, Study
 from superarm.version import __version__
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ def manifest_of(scale: Scale, engine: str = "process") -> dict[str, Any]:
         # All kinds, even those that are not requested now: experiments may be added to the folder
         # later.
         **versions(*catalogue.KINDS),
-        **batched.about(engine),
+        **engine_of(engine),
         "size": scale.size,
         "runs": scale.runs,
         "seed": scale.seed,
@@ -199,7 +198,14 @@ def make_report(store: Store, planned: Mapping[str, Sequence[Cell]] | None = Non
     ]
     claims = judge({one.name: one.findings.numbers for one in sections})
     store.write("claims.json", json.dumps([vars(claim) for claim in claims], indent=1) + "\n")
-    page = _page(sections, claims, manifest)
+    page = pages.render(
+        _TEMPLATE,
+        sections=sections,
+        claims=claims,
+        manifest=manifest,
+        marks=_MARKS,
+        reduced=REDUCED if manifest["size"] != "paper" else "",
+    )
     tables = [_claims_table(claims, manifest["size"])] if claims else []
     return Done(store.write("report.html", page), tables)
 
@@ -248,17 +254,6 @@ def _section(study: Study, rows: Rows, times: Rows, store: Store) -> Section:
     seconds = sum(time["seconds"] for time in times)
     picture = inline(svg, study.name, study.title)
     return Section(study.name, study.title, findings, picture, seconds)
-
-
-def _page(sections: Sequence[Section], claims: list[Claim], manifest: dict[str, Any]) -> str:
-    return pages.render(
-        _TEMPLATE,
-        sections=sections,
-        claims=claims,
-        manifest=manifest,
-        marks=_MARKS,
-        reduced=REDUCED if manifest["size"] != "paper" else "",
-    )
 
 
 def _claims_table(claims: list[Claim], size: str) -> Table:

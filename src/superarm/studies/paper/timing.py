@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import logarithmic, name_curves, panels, plain
-from superarm.reporting.palette import FAINT, look
+from superarm.reporting.figures import logarithmic, look, name_curves, panels, plain
+from superarm.reporting.palette import FAINT
 
 # From a few instructions to a simulation that takes a second.
 _COSTS = np.geomspace(1e-8, 1.0, 200)  # seconds per evaluation that are drawn

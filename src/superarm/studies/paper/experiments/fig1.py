@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
-from superarm.reporting.palette import BLUE, GREEN, INK, PINK, RED, Look
+from superarm.reporting.figures import Look, band, logarithmic, name_curves, panels, plain
+from superarm.reporting.palette import BLUE, GREEN, INK, PINK, RED
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import CTS, GT_QTS, compared, curves, of_label
 from superarm.studies.paper.regret import value_at
-from superarm.studies.study import Findings, Rows, Scale
+from superarm.studies.study import Findings, Rows
 
 TITLE = "Figure 1: rounds that are not C-separable"
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.paper.policies import compared
 from superarm.studies.paper.regret import analyse_regret
-from superarm.studies.study import Findings, Rows, Scale
+from superarm.studies.study import Findings, Rows
 
 TITLE = "Figure 2A: linear reward"
 

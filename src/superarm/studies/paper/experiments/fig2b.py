@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.paper.policies import MORE_TESTS, N_TESTS_ORDER, compared, labelled, spec
 from superarm.studies.paper.regret import analyse_regret
-from superarm.studies.study import Findings, Rows, Scale
+from superarm.studies.study import Findings, Rows
 
 TITLE = "Figure 2B: two-layer network reward"
 

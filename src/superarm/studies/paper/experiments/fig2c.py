@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from superarm.catalog import POLICIES
-from superarm.reporting.figures import logarithmic, name_curves, panels, plain
-from superarm.reporting.palette import FAINT, look
+from superarm.reporting.figures import logarithmic, look, name_curves, panels, plain
+from superarm.reporting.palette import FAINT
 from superarm.reporting.statistics import mean_interval, paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import CTS, RANDOM, compared, finals, spec
-from superarm.studies.study import Findings, Rows, Scale
+from superarm.studies.study import Findings, Rows
 
 TITLE = "Figure 2C: regret against the number of tests"
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from superarm.reporting.statistics import paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.paper.experiments import fig2b
 from superarm.studies.paper.policies import CTS, GT_QTS, compared
 from superarm.studies.paper.timing import draw_model
-from superarm.studies.study import Findings, Rows, Scale
+from superarm.studies.study import Findings, Rows
 
 TITLE = "Table 1: computation time"
 

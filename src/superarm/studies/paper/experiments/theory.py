@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from superarm import theory
-from superarm.reporting.figures import logarithmic, name_curves, panels, plain
-from superarm.reporting.palette import BLUE, GREEN, ORANGE, RED, Look
+from superarm.reporting.figures import Look, logarithmic, name_curves, panels, plain
+from superarm.reporting.palette import BLUE, GREEN, ORANGE, RED
 from superarm.reporting.statistics import share_interval
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.cells.swap_search import BETTER
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import GT_QTS, compared
-from superarm.studies.study import Findings, Rows, Scale
+from superarm.studies.study import Findings, Rows
 
 TITLE = "The theory in numbers"
 

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from superarm import theory
-from superarm.reporting.figures import logarithmic, name_curves, panels, plain
-from superarm.reporting.palette import FAINT, INK, look
+from superarm.reporting.figures import logarithmic, look, name_curves, panels, plain
+from superarm.reporting.palette import FAINT, INK
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
 from superarm.simulation import Instance
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.cells.play import draw
 from superarm.studies.paper.experiments import fig2a, fig2b
 from superarm.studies.paper.policies import (
@@ -38,7 +38,7 @@ from superarm.studies.paper.policies import (
     further,
     of_label,
 )
-from superarm.studies.study import Findings, Rows, Scale
+from superarm.studies.study import Findings, Rows
 
 TITLE = "Beyond the paper: regret against evaluations"
 

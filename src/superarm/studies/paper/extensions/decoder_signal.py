@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import logarithmic, name_curves, panels, plain
-from superarm.reporting.palette import BLUE, FAINT, RED, Look
+from superarm.reporting.figures import Look, logarithmic, name_curves, panels, plain
+from superarm.reporting.palette import BLUE, FAINT, RED
 from superarm.reporting.statistics import mean_interval
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import N_TESTS
-from superarm.studies.study import Findings, Rows, Scale
+from superarm.studies.study import Findings, Rows
 
 TITLE = "Signal over noise of the decoders"
 

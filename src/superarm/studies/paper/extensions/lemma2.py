@@ -15,8 +15,8 @@ from superarm.reporting.figures import panels, plain
 from superarm.reporting.palette import BLUE, FAINT, RED
 from superarm.reporting.statistics import LEVEL, share_interval
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell
-from superarm.studies.study import Findings, Rows, Scale
+from superarm.studies.cell import Cell, Scale
+from superarm.studies.study import Findings, Rows
 
 TITLE = "Lemma 2: quantization keeps the optimum"
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from superarm.reporting.figures import panels, plain
 from superarm.reporting.palette import BLUE, FAINT, RED
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.cells.readings import READING
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import CTS, LITERAL, N_TESTS, RANDOM, Spec, compared
 from superarm.studies.paper.regret import regret_numbers, regret_table
-from superarm.studies.study import Findings, Rows, Scale
+from superarm.studies.study import Findings, Rows
 
 TITLE = "Other readings of the algorithm"
 

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
-from superarm.reporting.palette import look
+from superarm.reporting.figures import band, logarithmic, look, name_curves, panels, plain
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell
+from superarm.studies.cell import Cell, Scale
 from superarm.studies.paper.experiments import fig2b
 from superarm.studies.paper.policies import (
     LAZY,
@@ -28,7 +27,7 @@ from superarm.studies.paper.policies import (
     finals,
     labelled,
 )
-from superarm.studies.study import Findings, Rows, Scale
+from superarm.studies.study import Findings, Rows
 
 TITLE = "Beyond the paper: steep and flat networks"
 
