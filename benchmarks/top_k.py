@@ -1,6 +1,6 @@
 """A round of Thompson sampling with TopK against the plain numpy program, side by side.
 
-    python benchmarks/top_k.py [--rounds N] [--shared RHO] [--memory]
+    python benchmarks/top_k.py [--rounds N] [--shared RHO] [--memory] [--together]
 
 The numpy program draws every posterior, partitions, and updates. Both play k = 5 of n_arms arms
 with uniform means. They take turns, so that the machine disturbs both alike. Checks of arguments
@@ -10,6 +10,10 @@ every arm.
 
 ``--shared`` plays a `SharedSeedBelief` instead of `BetaBelief`. ``--memory`` also plays a few
 rounds with ten million arms, and prints the peak memory.
+
+``--together`` compares samples of `LearnedBetaBelief` that are drawn at once, as for requests that
+wait at the same time, with samples one by one. Both are of the same belief, after ``--rounds``
+rounds, and outcomes are learnt between the calls.
 """
 
 from __future__ import annotations
@@ -23,9 +27,10 @@ from rich.console import Console
 from rich.table import Table
 
 import superarm as sa
-from superarm.beliefs import SharedSeedBelief
+from superarm.beliefs import LearnedBetaBelief, SharedSeedBelief
 
 K = 5
+TOGETHER = (4, 8, 16, 32)
 # Arms, and rounds of superarm per round of numpy, which is slower.
 SIZES = [(1_000, 1), (3_000, 1), (10_000, 1), (100_000, 10), (1_000_000, 100)]
 
@@ -95,14 +100,49 @@ def memory(n_arms: int = 10_000_000, rounds: int = 100) -> None:
     )
 
 
+def together(n_arms: int, rounds: int, calls: int = 60) -> list[str]:
+    """How many times as long samples take one by one as at once, for some numbers of samples."""
+    rng, belief = np.random.default_rng(0), LearnedBetaBelief(n_arms)
+    mu, ratios = rng.beta(2, 38, n_arms), []
+
+    def learn(arms: np.ndarray) -> None:
+        outcomes = [(rng.random(K) < mu[row]).astype(np.float64) for row in arms]
+        belief.update_many(list(arms), outcomes, rng=rng)
+
+    for _ in range(rounds // 16):
+        learn(belief.sample_tops(16, K, rng=rng)[0])
+    for n in TOGETHER:
+        seconds: tuple[list[float], list[float]] = ([], [])
+        for _ in range(calls):
+            start = time.process_time()
+            for _ in range(n):
+                belief.sample_top(K, rng=rng)
+            between = time.process_time()
+            arms, _ = belief.sample_tops(n, K, rng=rng)
+            seconds[1].append(time.process_time() - between)
+            seconds[0].append(between - start)
+            learn(arms)
+        ratios.append(f"{np.median(seconds[0]) / np.median(seconds[1]):.2f}×")
+    return ratios
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=4000)
     parser.add_argument("--shared", type=float)
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--together", action="store_true")
     options = parser.parse_args()
     if options.memory:
         memory()
+        return
+    if options.together:
+        table = Table(title=f"Samples one by one / at once, {K} arms, {options.rounds} rounds")
+        for name in ("arms", *(f"{n} samples" for n in TOGETHER)):
+            table.add_column(name, justify="right")
+        for n_arms in (200, 1_000, 5_000, 50_000):
+            table.add_row(f"{n_arms:,}", *together(n_arms, options.rounds))
+        Console(width=120).print(table)
         return
     table = Table(
         title=f"One round of Thompson sampling, {K} arms per set, {options.rounds} rounds: "

@@ -82,10 +82,11 @@ def test_what_is_left_out_is_not_among_the_largest(monkeypatch, n_likely):
         assert (one == other).all()
 
 
-@pytest.mark.parametrize("kind", [BetaBelief, LearnedBetaBelief])
-def test_of_few_arms_they_are_those_of_sample_top(kind):
+@pytest.mark.parametrize(("kind", "n"), [(BetaBelief, 6), (LearnedBetaBelief, 3)])
+def test_of_few_arms_they_are_those_of_sample_top(kind, n):
+    """`LearnedBetaBelief` draws four samples or more at once."""
     first, second, rng = kind(50), kind(50), np.random.default_rng(1)
-    arms, values = first.sample_tops(6, 4, rng=np.random.default_rng(1))
+    arms, values = first.sample_tops(n, 4, rng=np.random.default_rng(1))
     for row in zip(arms, values, strict=True):
         alone = second.sample_top(4, rng=rng)
         assert all((one == other).all() for one, other in zip(row, alone, strict=True))

@@ -27,6 +27,7 @@ COINS = {
     "sixteenths": lambda arms, rng: rng.integers(0, 17, len(arms)) / 16,
     "measured": lambda arms, rng: np.clip(rng.normal(0.1 + 0.5 * (arms % 7 == 0), 0.2), 0, 1),
     "good": lambda arms, rng: (rng.random(len(arms)) < 0.98) * 1.0,
+    "alike": lambda arms, rng: (rng.random(len(arms)) < 0.3) * 1.0,
 }
 
 
@@ -59,13 +60,15 @@ def test_draws_are_those_of_the_slow_way(make, k, kind, monkeypatch):
     assert play(make(), k, 80, COINS[kind]) == fast
 
 
-@pytest.mark.parametrize("kind", ["coins", "measured"])
+@pytest.mark.parametrize("kind", ["coins", "measured", "alike"])
 def test_what_is_computed_besides_changes_no_draw(kind, monkeypatch):
     """More values than needed, all values, and new groups in arrays."""
     usual = play(LearnedBetaBelief(300), 4, 100, COINS[kind])
     monkeypatch.setattr(_tails, "_MORE", 9)
     assert play(LearnedBetaBelief(300), 4, 100, COINS[kind]) == usual
     monkeypatch.setattr(_equal_arms, "_FEW", 0)
+    assert play(LearnedBetaBelief(300), 4, 100, COINS[kind]) == usual
+    monkeypatch.setattr(_tails, "_MANY", 0)
     assert play(LearnedBetaBelief(300), 4, 100, COINS[kind]) == usual
     monkeypatch.setattr(_top_of_groups, "_FEW_GROUPS", 300)
     assert play(LearnedBetaBelief(300), 4, 100, COINS[kind]) == usual

@@ -28,10 +28,12 @@ def test_each_has_a_round_and_an_id():
     assert session.tell(many[3], dict.fromkeys(many[3].arms, 1.0)) == many[3].arms
 
 
-@pytest.mark.parametrize("belief", [sa.BetaBelief, LearnedBetaBelief])
-def test_few_arms_get_the_decisions_of_ask(belief):
+@pytest.mark.parametrize(("belief", "n"), [(sa.BetaBelief, 9), (LearnedBetaBelief, 3)])
+def test_few_arms_get_the_decisions_of_ask(belief, n):
+    """`LearnedBetaBelief` draws four samples or more at once."""
     together, alone = (session_of(40, belief) for _ in range(2))
-    assert ask_each(together, 9)[0] == [alone.ask() for _ in range(9)]
+    assert ask_each(together, n)[0] == [alone.ask() for _ in range(n)]
+    assert ask_each(together, 1)[0] == [alone.ask()]
 
 
 @pytest.mark.parametrize("n_arms", [40, N_ARMS])
@@ -50,8 +52,9 @@ def test_the_last_ones_are_explained(n_arms):
         session.explain(rest[-1])
 
 
-def test_a_session_that_adopts_them_goes_on_in_the_same_way():
-    first, second = session_of(), session_of()
+@pytest.mark.parametrize("belief", [sa.BetaBelief, LearnedBetaBelief])
+def test_a_session_that_adopts_them_goes_on_in_the_same_way(belief):
+    first, second = (session_of(belief=belief) for _ in range(2))
     rng = np.random.default_rng(0)
     for n in (5, 1, 30):
         made, mark = ask_each(first, n)

@@ -17,7 +17,7 @@ from superarm.core.arguments import FloatArray
 
 Key = tuple[float, ...]
 _ROOM = 64  # groups that there is memory for at first
-_FEW = 16  # with more new groups, arrays are faster
+_FEW = 6  # with more new groups, arrays are faster
 
 
 class EqualArms:

@@ -12,11 +12,13 @@ import math
 import numpy as np
 
 from superarm.beliefs._bounds import Bounds, has_tie
+from superarm.beliefs._expansion import at_most, skew
 from superarm.beliefs._scores import BoolArray, MixedPosteriors, wide_scores
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.special import log_ndtr, ndtr, ndtri
 
 _MORE = 3  # groups more than k whose values are computed in any case
+_MANY = 12  # with more groups left, other bounds are computed
 _FEW = 4  # values that are computed faster one by one
 _SLACK = 1e-6  # of logarithms of probabilities: more than their rounding
 _LARGEST = 1 - 1e-9  # at larger values, ties are a matter of rounding
@@ -96,7 +98,15 @@ class LargeValues:
         """The groups whose values may be as large as a level, but for those that are known."""
         below = self._below(level, scores)
         below[known] = True
-        return (~below).nonzero()[0]
+        found = (~below).nonzero()[0]
+        return found if len(found) <= _MANY else found[self._may_reach(level, scores, found)]
+
+    def _may_reach(self, level: float, scores: FloatArray, of: IndexArray) -> BoolArray:
+        """Whether some values may be as large as a level, by other bounds, close near the mean."""
+        some, scores = self.posteriors.of(of), scores.take(of)
+        moments = self._mean.take(of), self._std.take(of), skew(some.a, some.b)
+        is_wide = ndtr(-(scores + some.lift)) < some.weight
+        return (at_most(some.a, some.b, moments, scores) >= level) | is_wide
 
     def _below(self, level: float, scores: FloatArray) -> BoolArray:
         """Which values are below a level for sure."""

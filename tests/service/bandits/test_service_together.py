@@ -106,9 +106,10 @@ def test_each_request_has_its_own_round_and_metadata(path, client):
     same_again(path, bandit)
 
 
-def test_a_grouped_log_is_replayed_and_goes_on(path):
+@pytest.mark.parametrize("belief", ["beta", "learned_beta"])
+def test_a_grouped_log_is_replayed_and_goes_on(path, belief):
     with client_of(path, checkpoint_every=3) as client:
-        bandit = create(client, arms=N_ARMS, k=3, belief="beta", seed=3)
+        bandit = create(client, arms=N_ARMS, k=3, belief=belief, seed=3)
         for _ in range(4):
             told = [
                 ("POST", f"/v1/decisions/{one['id']}/outcomes", {"json": {"outcomes": outcomes}})
