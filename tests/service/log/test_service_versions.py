@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from serving import client_of, create, decide
-from superarm.service.log import postgres, sqlite
+from superarm.service.log import postgres_tables, sqlite
 from superarm.service.log.postgres import PostgresStore
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.log.sqlite_file import VERSION
@@ -76,6 +76,6 @@ def test_versions_of_postgres(postgres_database, monkeypatch):
             n_left = connection.execute("SELECT count(*) FROM superarm.asked").fetchone()
             assert n_left == (1 if mode == "read" else 0,)
     look("DROP INDEX superarm.events_expired")  # there again
-    monkeypatch.setattr(postgres, "VERSION", 1)
+    monkeypatch.setattr(postgres_tables, "VERSION", 1)
     with pytest.raises(StoreError, match="version 1 or earlier, got version 4"):
         PostgresStore(postgres_database)
