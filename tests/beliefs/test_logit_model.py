@@ -38,6 +38,28 @@ def test_moments_are_those_of_a_fine_sum(location, var, n, s):
     assert (location / var + pull[0]) * after[0] == pytest.approx(mean[0], rel=1e-6, abs=1e-9)
 
 
+FAR = [(-300.0, 10.0, 1, 1), (118.0, 50.0, 1, 0), (1e6, 1e5, 1, 0), (200.0, 1.0, 5, 0)]
+
+
+@pytest.mark.parametrize(("location", "var", "n", "s"), FAR)
+def test_coins_that_surprise_a_sure_belief_move_it_by_their_number(location, var, n, s):
+    """Far from 0 the log-odds of a head are as good as linear: the mean moves by n var at most."""
+    given = [np.array([float(value)]) for value in (location, var, n, s)]
+    mean, after = tilted(*given)
+    assert mean[0] == pytest.approx(location + (s if location < 0 else s - n) * var, rel=1e-9)
+    assert after[0] == pytest.approx(var, rel=1e-6)
+
+
+def test_gaussians_in_place_of_coins_are_finite_for_any_belief():
+    rng, n = np.random.default_rng(0), 20_000
+    location = rng.normal(size=n) * 10 ** rng.uniform(-1, 5, n)
+    var, heads = 10 ** rng.uniform(-4, 7, n), (rng.random(n) < 0.5).astype(float)
+    weight, pull = sites(location, var, np.ones(n), heads)
+    # A coin says at most p (1 - p) <= 1/4 about its log-odds, up to the error of the quadrature.
+    assert (weight < 0.3).all()
+    assert np.isfinite(pull).all()
+
+
 def test_means_of_logit_normals():
     location, var = np.array([-4.0, 0.0, 3.0]), np.array([0.5, 2.0, 1.0])
     draws = expit(location + np.sqrt(var) * np.linspace(-8, 8, 20001)[:, None])

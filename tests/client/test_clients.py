@@ -56,3 +56,26 @@ def test_a_missing_extra_says_what_to_install(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without_httpx)
     with pytest.raises(ModuleNotFoundError, match=r"pip install '\.\[client\]' in a clone"):
         importlib.import_module("superarm.client")
+
+
+@pytest.mark.parametrize("make", [sc.Client, sc.AsyncClient])
+@pytest.mark.parametrize(
+    ("url", "advice"),
+    [
+        ("127.0.0.1:8321", "write http://127.0.0.1:8321"),
+        ("localhost:8321", "write http://localhost:8321"),
+        ("user:secret@bandits:80", "write http://bandits:80"),
+        ("//bandits", "write http://bandits"),
+        ("ftp://bandits", "write http://HOST:PORT"),
+        ("http://", "write http://HOST:PORT"),
+        ("http://bandits:port", "write http://HOST:PORT"),
+    ],
+)
+def test_an_address_that_no_request_can_reach_is_refused_at_once(make, url, advice, monkeypatch):
+    with pytest.raises(ValueError, match="must begin with http:// or https://") as found:
+        make(url)
+    assert str(found.value).endswith(advice)
+    assert "secret" not in str(found.value)
+    monkeypatch.setenv("SUPERARM_URL", url)
+    with pytest.raises(ValueError, match="must begin with http:// or https://"):
+        make()

@@ -95,6 +95,14 @@ def test_the_bias_of_self_normalising_vanishes():
     assert 0 < three < 0.9 * two < 0.01
 
 
+def test_stabilised_weights_have_a_small_bias_and_the_docs_say_so():
+    """Over all logs of two and of three rounds: only plain `ips` is unbiased."""
+    for estimator in (ips, doubly_robust):
+        mean, _, _ = expected(lambda log, e=estimator: e(log, Q, stabilise=True), n_rounds=3)
+        assert 1e-6 < abs(mean - TRUTH) < 0.02 * TRUTH
+    assert "bias that shrinks as the log grows" in " ".join(ips.__doc__.split())
+
+
 def test_estimates_are_those_of_the_twin():
     rng = np.random.default_rng(0)
     arms = np.array([rng.choice(5, 2, replace=False) for _ in range(40)])

@@ -203,3 +203,14 @@ def test_the_place_that_is_wrong_is_named(place):
         ValueError, match=f"must have places from 1, got {place:g}".replace("+", ".")
     ):
         log_of({**ROWS, "place": [1, 2, place, 3, 1]}, position="place")
+
+
+@pytest.mark.parametrize("twice", ["item", "click", "request"])
+def test_columns_of_the_same_name_are_refused(twice):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"request": [1, 1], "item": ["a", "b"], "click": [0, 1], "other": [3, 4]})
+    doubled = pd.concat([frame, frame[[twice]]], axis=1)
+    options = {"item": "item", "outcome": "click", "round": "request"}
+    with pytest.raises(ValueError, match=f"distinct names, got '{twice}' more than once"):
+        ShownLog.of(doubled, **options)
+    assert ShownLog.of(pd.concat([frame, frame[["other"]]], axis=1), **options).n_rounds == 1

@@ -1,5 +1,8 @@
 """The arms of a session: names, constraints by name, new and retired arms."""
 
+import pickle
+import re
+
 import numpy as np
 import pytest
 
@@ -269,3 +272,52 @@ def test_top_two_keeps_as_many_arms_as_it_looks_for():
         session.ask(feasible=session.feasible(must=["b"]))
     assert session.to_bytes() == before
     assert len(session.ask().arms) == 1
+
+
+def test_errors_of_constraints_have_the_names_of_arms():
+    session = sa.Session(sa.cts(sa.LinearReward(5), 2), ["ant", "bee", "cat", "dog", "{}"], seed=0)
+    pair = sa.Group(["bee", "{}"], most=1, name="{0}")
+    refused = {
+        "must and must_not clash: arms 'bee' are in both": {"must": ["bee"], "must_not": ["bee"]},
+        "arms 'ant' must be in, but are not available": {"must": ["ant"], "available": ["bee"]},
+        "must: arms must be distinct, got arm 'bee' more than once": {"must": ["bee", "bee"]},
+        "group 0: arms must be distinct, got arm 'cat'": {"groups": [sa.Group(["cat", "cat"])]},
+        "must and the group '{0}' clash: it may have at most 1 arm(s), got arms 'bee', '{}'": {
+            "must": ["{}", "bee"],
+            "groups": [pair],
+        },
+    }
+    for says, constraints in refused.items():
+        with pytest.raises(ValueError, match=re.escape(says)) as found:
+            session.feasible(**constraints)
+        copied = pickle.loads(pickle.dumps(found.value))
+        assert (type(copied), str(copied)) == (type(found.value), str(found.value))
+    with pytest.raises(TypeError, match="groups must be of Group"):
+        session.feasible(groups=[{"arms": ["ant"]}])
+    session.retire("ant")
+    with pytest.raises(ValueError, match="arms 'ant' must be in, but are not available"):
+        session.ask(feasible=session.feasible(must=["ant"]))
+
+
+def test_of_many_arms_an_error_names_a_few():
+    names = [f"arm {number}" for number in range(20)]
+    session = sa.Session(sa.cts(sa.LinearReward(20), 10), names, seed=0)
+    with pytest.raises(ValueError, match=r"'arm 0', .*'arm 5' and 4 more are in both"):
+        session.feasible(must=names[:10], must_not=names[:10])
+
+
+def test_too_few_arms_are_no_clash_of_groups():
+    session = sa.Session(sa.cts(sa.LinearReward(5), 2), list("abcde"), seed=0)
+    groups = [sa.Group(["a", "b"], most=2), sa.Group(["b", "c"], most=2)]
+    with pytest.raises(ValueError, match="a set must have 2 arms, but only 1 can be in one"):
+        session.feasible(available=["a"], groups=groups)
+
+
+def test_names_that_are_no_whole_characters_are_saved(tmp_path):
+    """As Python reads names of files that are not UTF-8."""
+    names = ["\udce4pfel", "birne", "é"]
+    session = sa.Session(make(n_arms=3), names, seed=0)
+    decision = session.ask()
+    session.save(tmp_path / "session")
+    loaded = sa.Session.load(tmp_path / "session", make(n_arms=3))
+    assert (loaded.names, loaded.open) == (tuple(names), [decision])

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs._scaling import Moments, Scaling
 from superarm.core.arguments import FloatArray, IndexArray, as_context, as_count, as_finite
+from superarm.core.warn import warn_user
 
 Structure = Literal["shared", "bilinear", "disjoint"]
 # New arms are cut at so many widths of a column, so that a wrong unit cannot break the sums.
@@ -18,6 +19,13 @@ _FAR = 1e3
 # Contexts are cut at so many widths until the next scaling: squares of more would make the sums
 # singular. The first context has no scaling yet, and is divided by its size if that is larger.
 _MOST_CONTEXT_WIDTHS = 1e5
+# Once so many contexts decided the scale, a number that is far from the others is cut at fewer
+# widths, 20 standard deviations: a single wrong one would decide the scale, and outweigh thousands
+# of others. Numbers that are far in so many rounds in a row are no mistake, but another unit.
+_ENOUGH, _FAR_WIDTHS, _ANOTHER_UNIT = 20, 10.0, 3
+# A feature is wrong, or needs a logarithm, if it is so many times farther from the median than this
+# share of the others.
+_WRONG, _USUAL = 1e6, 0.9
 # Larger numbers are refused, since sums of their squares could overflow.
 _MOST = 1e100
 
@@ -54,6 +62,8 @@ class Design:
         self.structure = _as_structure(structure, self.n_context, known.shape[1])
         self.moments = Moments.empty(self.n_context)
         self.contexts = Scaling(np.zeros(self.n_context), np.ones(self.n_context))
+        # How many contexts decided the scale, and in how many rounds in a row a number was far.
+        self.n_scaled, self.n_far = 0, np.zeros(self.n_context)
 
     @property
     def n_arms(self) -> int:
@@ -117,7 +127,13 @@ class Design:
 
     def scaled(self, context: FloatArray) -> FloatArray:
         """A context, or rows of contexts, on the scale of the others."""
-        return np.clip(self.contexts(context), -_MOST_CONTEXT_WIDTHS, _MOST_CONTEXT_WIDTHS)
+        reach = self._reach()
+        return np.clip(self.contexts(context), -reach, reach)
+
+    def _reach(self) -> FloatArray:
+        """Shape (n_context,): at how many widths contexts are cut."""
+        is_usual = (self.n_far < _ANOTHER_UNIT) & (self.n_scaled >= _ENOUGH)
+        return np.where(is_usual, _FAR_WIDTHS, _MOST_CONTEXT_WIDTHS)
 
     def rows(self, context: FloatArray | None, arms: IndexArray | slice) -> FloatArray:
         """The rows of some arms in a round."""
@@ -158,8 +174,10 @@ class Design:
             size = np.abs(rows).max(axis=0)
             first = np.where(size > _FAR, rows[0], 0.0)
             self.contexts = Scaling(first, np.where(size > _MOST_CONTEXT_WIDTHS, size, 1.0))
+        off = np.abs(self.contexts(rows)).max(axis=0)
+        self.n_far = np.where(off > _FAR_WIDTHS, self.n_far + 1, 0)
         # Cut as in `scaled`, so that one wrong number does not decide the scale of all others.
-        reach = _MOST_CONTEXT_WIDTHS * self.contexts.width
+        reach = self._reach() * self.contexts.width
         self.moments.add(np.clip(rows, self.contexts.center - reach, self.contexts.center + reach))
 
     def rescale(self) -> FloatArray | None:
@@ -167,6 +185,7 @@ class Design:
         if not self.n_context:
             return None
         old, self.contexts = self.contexts, self.moments.scaling()
+        self.n_scaled = self.moments.n_rows
         change = self.contexts.after(old)
         if self.structure == "disjoint":
             return change
@@ -207,6 +226,8 @@ class Design:
             "structure": self.structure,
             "contexts": [self.contexts.center.tolist(), self.contexts.width.tolist()],
             "moments": self.moments.state(),
+            "n_scaled": self.n_scaled,
+            "n_far": self.n_far.tolist(),
         }
 
     @classmethod
@@ -221,6 +242,9 @@ class Design:
         design.contexts = Scaling(*(np.array(one, np.float64) for one in state["contexts"]))
         if design.n_context:
             design.moments = Moments.from_state(state["moments"])
+            # States of earlier versions do not have these.
+            design.n_scaled = int(state.get("n_scaled", design.moments.n_rows))
+            design.n_far = np.array(state.get("n_far", design.n_far), np.float64)
         return design
 
 
@@ -229,7 +253,24 @@ def _as_features(features: ArrayLike) -> FloatArray:
         return np.zeros((as_count(features, "the number of arms", least=1), 0))
     found = as_finite(features, "features", ndim=2)
     _refuse_huge(found, "features")
+    _warn_of_wrong(found)
     return found
+
+
+def _warn_of_wrong(features: FloatArray) -> None:
+    """Warn of a number so far from the others that these are all alike beside it."""
+    middle = np.median(features, axis=0)
+    off = np.abs(features - middle)
+    usual = np.quantile(off, _USUAL, axis=0)
+    wrong = np.flatnonzero((usual > 0) & (off.max(axis=0) > _WRONG * usual))
+    if len(wrong):
+        column = int(wrong[0])
+        arm = int(off[:, column].argmax())
+        warn_user(
+            f"feature {column + 1} of arm {arm} is {features[arm, column]:g}, where most are "
+            f"within {usual[column]:g} of {middle[column]:g}, so that the other arms are all alike "
+            f"in it; check its unit, or give its logarithm"
+        )
 
 
 def _refuse_huge(values: FloatArray, name: str) -> None:

@@ -15,6 +15,7 @@ from superarm.core.special import expit, log_expit
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 # Newton's steps to the mode: how many, how long, and when it is close enough for the nodes.
 _N_STEPS, _LONGEST, _CLOSE = 12, 2.0, 1e-3
+_N_HALVINGS = 100  # at most: an interval of any two floats up to 1e15 is then below 1e-15
 
 
 def tilted(
@@ -66,5 +67,26 @@ def _mode(
         eta = eta + np.clip(step, -_LONGEST, _LONGEST)
         if np.abs(step).max(initial=0.0) < _CLOSE:
             break
+    else:  # it is too far away for steps of that length, where coins surprise a sure belief
+        far = np.flatnonzero(np.abs(step) >= _CLOSE)
+        eta[far] = _far_mode(location[far], var[far], n[far], s[far])
     p = expit(eta)
     return eta, n * p * (1 - p) + 1 / var
+
+
+def _far_mode(location: FloatArray, var: FloatArray, n: FloatArray, s: FloatArray) -> FloatArray:
+    """The mode by Newton's steps of any length, or by halving where these leave its bounds."""
+    # The slope s - n p - (eta - location) / var falls, and its sign is known at both ends.
+    low, high = location - (n - s) * var, location + s * var
+    eta = np.clip(0.0, low, high)
+    for _ in range(_N_HALVINGS):
+        p = expit(eta)
+        slope = s - n * p - (eta - location) / var
+        low, high = np.where(slope > 0, eta, low), np.where(slope > 0, high, eta)
+        step = slope / (n * p * (1 - p) + 1 / var)
+        moves, inside = np.abs(step) >= _CLOSE, (low < eta + step) & (eta + step < high)
+        if not moves.any():
+            break
+        # A mode that is found stays: by rounding, its next step might seem to leave the bounds.
+        eta = np.where(moves, np.where(inside, eta + step, (low + high) / 2), eta)
+    return eta

@@ -6,6 +6,8 @@ A command imports the study or the service behind it only when it runs, so that
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from superarm.cli import (
@@ -21,6 +23,7 @@ from superarm.cli import (
     run,
     serve,
 )
+from superarm.cli.plain import write_plainly
 from superarm.version import __version__
 
 # In the order of the help: first look, studies, choosing an oracle, service.
@@ -32,6 +35,11 @@ _SETTINGS = {"show_default": True, "max_content_width": 100}
 
 class _InOrder(click.Group):
     """A group that lists its commands in the order in which they were added."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run a command, with output that every terminal can show."""
+        write_plainly()
+        return super().main(*args, **options)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands, first added first."""

@@ -196,7 +196,7 @@ def show(study: Callable[[Console], Done], what: str) -> None:
     """Run a study with a progress bar, then print its tables and the path of its results."""
     from rich.console import Console
 
-    from superarm.reporting.tables import as_rich
+    from superarm.reporting.tables import as_rich, print_table
     from superarm.studies import RequestError
 
     console = Console()  # made here, because it looks at the width and colours of the terminal
@@ -206,7 +206,7 @@ def show(study: Callable[[Console], Done], what: str) -> None:
         # A request that cannot be met is a usage error: exit code 2, and no traceback.
         raise click.BadParameter(str(error)) from None
     for table in done.tables:
-        console.print(as_rich(table))
+        print_table(console, as_rich(table))
     for note in filter(None, done.notes):
         click.echo(f"{note}\n")
     # Not printed by rich, which would break a long path into lines that cannot be copied.

@@ -15,7 +15,7 @@ import httpx
 from superarm.client import bulk_verbs, verbs
 from superarm.client.answers import Bandit
 from superarm.client.log_reader import LogReader
-from superarm.client.requests import Request
+from superarm.client.requests import Request, as_url
 from superarm.client.retries import Pause, Retries, Steps, with_retries
 from superarm.version import __version__
 
@@ -276,7 +276,7 @@ class AsyncClient:
 
 def _options(url: str | None, key: str | None, timeout_s: float) -> dict[str, Any]:
     """Give the options that both kinds of httpx client take."""
-    url = url or os.environ.get("SUPERARM_URL") or DEFAULT_URL
+    url = as_url(url or os.environ.get("SUPERARM_URL") or DEFAULT_URL)
     key = key or os.environ.get("SUPERARM_KEY")
     # The version helps operators to find out which clients are outdated.
     headers = {"User-Agent": f"superarm/{__version__}"}

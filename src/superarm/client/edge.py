@@ -15,6 +15,7 @@ import numpy as np
 from superarm.client.answers import Bandit
 from superarm.client.clients import Client
 from superarm.client.edge_batches import Batch, Made
+from superarm.client.edge_names import constraints_by_text, outcomes_by_text
 from superarm.client.edge_syncs import Syncs
 from superarm.client.requests import id_of, new_key
 from superarm.core import Reward
@@ -24,6 +25,7 @@ from superarm.sessions import Decision, Session, bulk
 from superarm.sessions.edge import fitting, give_up, merge, take_over
 from superarm.sessions.pace import Pace
 from superarm.sessions.view import AskOptions
+from superarm.sets import Feasible
 
 _MOST_SIZE = 100_000  # arms and numbers of contexts in a batch; the service takes twice as many
 _MOST_DECISIONS = 1000
@@ -132,14 +134,18 @@ class EdgeBandit:
     def ask(self, n: int | None = None, **options: Unpack[AskOptions]) -> Any:
         """The arms to pull now, or ``n`` decisions: see `Session.ask`.
 
-        ``feasible`` is made by ``edge.session.feasible``. If a `sync` comes in between, arms that
-        are new in its snapshot are left out.
+        ``feasible`` is made by `feasible`. If a `sync` comes in between, arms that are new in its
+        snapshot are left out.
         """
         with self._here(self._lock):
             self._advance()
             options["feasible"] = fitting(self.session, options.get("feasible"))
             made = self._issued(self.session.ask(1 if n is None else n, **options))
             return made[0] if n is None else made
+
+    def feasible(self, k: int | None = None, **constraints: Any) -> Feasible:
+        """Constraints for `ask`: see `Session.feasible`. Names are texts, as over HTTP."""
+        return self.session.feasible(k, **constraints_by_text(constraints))
 
     def ask_many(self, n: int, *, propensities: int | None = None) -> list[Decision]:
         """n decisions, drawn at once: the law of ``ask(n)``, many times faster for simple policies.
@@ -156,7 +162,7 @@ class EdgeBandit:
         self, told: Iterable[tuple[Decision | str, Mapping[Any, float]]]
     ) -> list[tuple[Any, ...]]:
         """Learn outcomes of many decisions: the same as one `tell` each, or nothing on an error."""
-        told = list(told)
+        told = [(decision, outcomes_by_text(outcomes)) for decision, outcomes in told]
         with self._here(self._lock):
             self._advance()
             found = bulk.tell_many(self.session, told)
@@ -166,6 +172,7 @@ class EdgeBandit:
 
     def tell(self, decision: Decision | str, outcomes: Mapping[Any, float]) -> tuple[Any, ...]:
         """Learn outcomes of a decision, here and later at the service: see `Session.tell`."""
+        outcomes = outcomes_by_text(outcomes)
         with self._here(self._lock):
             self._advance()
             new = self.session.tell(decision, outcomes)

@@ -96,6 +96,23 @@ def _as_plain(value: Any) -> Any:
     )
 
 
+def as_url(url: str) -> str:
+    """The address of a service. Refuses what no request could reach."""
+    try:
+        parsed = httpx.URL(url)
+        is_whole = parsed.scheme in ("http", "https") and bool(parsed.host)
+    except (httpx.InvalidURL, TypeError):
+        is_whole = False
+    if not is_whole:
+        # httpx would find out in every request, as if the service could not be reached.
+        shown = str(url).rpartition("@")[2]  # without a password, which would end up in logs
+        advice = "http://HOST:PORT" if "://" in shown else f"http://{shown.lstrip('/')}"
+        raise ValueError(
+            f"url must begin with http:// or https:// and a host, got {shown!r}; write {advice}"
+        )
+    return url
+
+
 def new_key() -> str:
     """Make an Idempotency-Key."""
     # Random, not a counter: clients on several machines must never use the same key.
@@ -131,6 +148,15 @@ def names_of(names: Iterable[Name], what: str) -> list[str]:
     return [str(name) for name in names]
 
 
+def by_text(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
+    """Values by the names of arms, as texts: over HTTP, the number 7 is the name "7"."""
+    named = {str(arm): value for arm, value in given.items()}
+    if len(named) < len(given):
+        twice = next(arm for arm in given if not isinstance(arm, str) and str(arm) in given)
+        raise ValueError(f"{what} must have each arm once, got {twice!r} and {str(twice)!r}")
+    return named
+
+
 def group_of(group: Group | Mapping[str, Any]) -> dict[str, Any]:
     """Write a `Group`, or a mapping with the same members, as JSON."""
     if isinstance(group, Mapping):
@@ -150,7 +176,7 @@ def numbers_of(numbers: ArrayLike) -> Any:
 def features_of(features: Features | None) -> Any:
     """Write the features of arms as JSON."""
     if isinstance(features, Mapping):
-        return {str(arm): numbers_of(row) for arm, row in features.items()}
+        return {arm: numbers_of(row) for arm, row in by_text(features, "features").items()}
     return None if features is None else numbers_of(features)
 
 
@@ -160,7 +186,8 @@ def outcomes_of(outcomes: Mapping[Any, float]) -> dict[str, float]:
         outcomes = dict(outcomes.items())  # a Series of pandas
     if not isinstance(outcomes, Mapping):
         raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {outcomes!r:.60}")
-    return {str(arm): _outcome(arm, outcome) for arm, outcome in outcomes.items()}
+    named = by_text(outcomes, "outcomes")
+    return {arm: _outcome(arm, outcome) for arm, outcome in named.items()}
 
 
 def _outcome(arm: Any, outcome: Any) -> float:
@@ -193,7 +220,7 @@ def ask_body(options: AskOptions) -> dict[str, Any]:
     if "groups" in body:
         body["groups"] = [group_of(group) for group in body["groups"]]
     if "weights" in body:
-        body["weights"] = {str(arm): weight for arm, weight in body["weights"].items()}
+        body["weights"] = by_text(body["weights"], "weights")
     if "context" in body:
         body["context"] = numbers_of(body["context"])
     return body

@@ -216,13 +216,16 @@ def as_feasible(k: int | FeasibleSets, n_arms: int) -> FeasibleSets:
     return _k_of_m(as_k(k, n_arms), n_arms)
 
 
-def as_k_of_m(k: int | FeasibleSets, n_arms: int) -> KOfM:
-    """The same for oracles that choose among all sets of k arms only: other sets are refused."""
+def as_k_of_m(k: int | FeasibleSets, n_arms: int, *, instead: str = "") -> KOfM:
+    """The same for oracles that choose among all sets of k arms only: other sets are refused.
+
+    ``instead`` says what to use for them.
+    """
     feasible = as_feasible(k, n_arms)
     if not isinstance(feasible, KOfM):
         raise TypeError(
             "k must be a whole number here, where constraints are not known and no arm can be "
-            f"retired, got {feasible!r}"
+            f"retired, got {feasible!r}{instead and f'; use {instead}'}"
         )
     return feasible
 

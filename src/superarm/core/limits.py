@@ -10,7 +10,7 @@ from superarm.core.protocols import FeasibleSets
 
 @runtime_checkable
 class ChecksSets(Protocol):
-    """An oracle that cannot choose from all feasible sets; sessions refuse what it refuses."""
+    """An oracle that cannot choose from all feasible sets; policies and sessions refuse these."""
 
     def check_sets(self, feasible: FeasibleSets) -> None:
         """Refuse feasible sets that ``select`` would refuse. Draws and changes nothing."""

@@ -146,7 +146,7 @@ class SelectsMany(Protocol):
 
 @runtime_checkable
 class Adopts(Protocol):
-    """An oracle that repeats answers; a session that replays its log uses this."""
+    """An oracle whose memory follows from its sets; a session that replays its log uses this."""
 
     def adopt(self, arms: IndexArray, k: int | FeasibleSets, n_arms: int) -> None:
         """Go on as if ``select`` had returned these arms, without an evaluation."""

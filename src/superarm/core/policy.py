@@ -25,6 +25,7 @@ from superarm.core.arguments import (
 )
 from superarm.core.contexts import Contextual
 from superarm.core.k_of_m import as_feasible, top_k
+from superarm.core.limits import check_sets
 from superarm.core.optional import SameDeclarations, SamplesTop, kind_has, offers
 from superarm.core.places import LearnsLists, LearnsPlaces
 from superarm.core.pools import Pools
@@ -82,6 +83,7 @@ class Policy:
                 f"got a belief of {self.belief.n_arms} and a reward of {self.reward.n_arms}"
             )
         self.feasible = as_feasible(self.k, self.reward.n_arms)
+        check_sets(self.oracle, self.feasible)
         # What the user gave, but a numpy integer as a plain one, and sets for these arms.
         self.k = int(self.k) if isinstance(self.k, int | np.integer) else self.feasible
         self.reward = Counted(self.reward)
@@ -210,9 +212,8 @@ class Sample(ActsAsArray):
     def of_top(cls, n_arms: int, arms: IndexArray, values: FloatArray) -> Sample:
         """A sample of which these are the largest values, and the others were not drawn."""
         made = object.__new__(cls)
-        made.n_arms, made._top = n_arms, (arms, values)
+        made.n_arms, made._top, made.is_whole = n_arms, (arms, values), False
         made._belief = made._rng = made._theta = None
-        made.is_whole = False
         return made
 
     def __repr__(self) -> str:
@@ -277,6 +278,7 @@ class Counted(SameDeclarations):
     def __init__(self, reward: Reward) -> None:
         super().__init__(reward)
         self.evaluations = 0
+        self.hear: Any = None  # is called with the sets and the answers; sessions log them
 
     def __repr__(self) -> str:
         return f"{self.uncounted!r}"
@@ -286,11 +288,13 @@ class Counted(SameDeclarations):
         if (look := LOOK.get()) is not None:
             look()
         self.evaluations += self.repeats
-        return as_value(self.uncounted(arms, means), arms, self.uncounted)
+        value = as_value(self.uncounted(arms, means), arms, self.uncounted)
+        return value if self.hear is None else self.hear(arms, value)
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         """The values of many sets; counts one evaluation per set, times ``repeats`` if it has."""
         if (look := LOOK.get()) is not None:
             look()
         self.evaluations += len(pools) * self.repeats
-        return as_values(self.uncounted.batch(pools, theta), pools, self.uncounted)
+        values = as_values(self.uncounted.batch(pools, theta), pools, self.uncounted)
+        return values if self.hear is None else self.hear(pools, values)

@@ -239,6 +239,11 @@ class Pools:
         offsets = offsets_of(np.concatenate([pools.sizes for pools in all_pools]))
         return Pools._trusted(members, offsets, self.n_arms)
 
+    def key(self) -> bytes:
+        """The sets as bytes, to tell whether other pools are the same and were made alike."""
+        members = self.members if self._bits is None else self._bits
+        return members.tobytes()
+
     @classmethod
     def _trusted(cls, members: IndexArray, offsets: IndexArray, n_arms: int) -> Pools:
         pools = cls.__new__(cls)

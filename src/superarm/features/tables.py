@@ -5,6 +5,7 @@ Tables are recognised by their methods, so no library is imported.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -40,7 +41,7 @@ def as_arrays(table: Any) -> dict[str, NDArray[Any]]:
     array([3, 4])
     """
     if _is_relation(table):
-        return {str(name): values for name, values in table.fetchnumpy().items()}
+        return {str(name): values for name, values in exactly(table).fetchnumpy().items()}
     if _is_arrow(table):
         names = table.column_names
         return {str(name): table.column(name).to_numpy(zero_copy_only=False) for name in names}
@@ -82,6 +83,33 @@ def _columns(table: Any) -> dict[str, list[Any]]:
     if isinstance(table, Iterable) and not isinstance(table, str | bytes):
         return _of_rows(list(table))
     raise _not_a_table(table)
+
+
+_WIDE = re.compile(r"U?HUGEINT|DECIMAL\((?:1[6-9]|[23]\d),(\d+)\)")  # types in SQL
+_MOST = 2**63 - 1
+
+
+def exactly(relation: Any) -> Any:
+    """A query of DuckDB whose wide numbers are whole numbers of 64 bits, or texts.
+
+    DuckDB gives them to numpy as floats, in which long ids that differ may be the same.
+    """
+    kinds = dict(zip(getattr(relation, "columns", ()), getattr(relation, "types", ()), strict=True))
+    wide = {name: found for name, kind in kinds.items() if (found := _WIDE.fullmatch(str(kind)))}
+    # What connection.execute returns has neither types nor a way to change them.
+    if not wide or len(kinds) < len(relation.columns):
+        return relation
+    chosen = []
+    for name in kinds:
+        column = f'"{name.replace(chr(34), 2 * chr(34))}"'
+        if name in wide:
+            kind = "VARCHAR"
+            if wide[name][1] in (None, "0"):
+                test = f"coalesce(bool_and({column} BETWEEN {-_MOST} AND {_MOST}), true)"
+                kind = "BIGINT" if relation.aggregate(test).fetchall()[0][0] else kind
+            column = f"CAST({column} AS {kind}) AS {column}"
+        chosen.append(column)
+    return relation.project(", ".join(chosen))
 
 
 def _is_relation(table: Any) -> bool:

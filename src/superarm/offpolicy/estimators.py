@@ -59,7 +59,9 @@ def ips(
 ) -> Estimate:
     """Inverse-propensity estimate of a target's value: the mean sum of the outcomes of its arms.
 
-    Unbiased, even for logs of a policy that learns. The spread grows with the largest weights.
+    Unbiased, even for logs of a policy that learns, if the propensities are exact, if every arm of
+    the target could be picked in every round, if the target does not depend on the log, and without
+    ``clip`` and ``stabilise``. The spread grows with the largest weights.
 
     Parameters
     ----------
@@ -76,7 +78,9 @@ def ips(
         The largest weight allowed, if given. Clipping means less spread and a bias downwards.
     stabilise
         Whether rounds count less if the logged policy had given up arms of the target: the
-        variance-stabilised weights of Hadad et al. (2021), for logs of policies that learn.
+        variance-stabilised weights of Hadad et al. (2021), for logs of policies that learn. The
+        weights are divided by their mean over all rounds, which depends on the sets of later
+        rounds. This gives a bias that shrinks as the log grows.
     level
         The probability with which the interval should cover the true value.
 
@@ -123,8 +127,8 @@ def doubly_robust(
 ) -> Estimate:
     """Doubly robust estimate of the same value: a model of the means, corrected by the outcomes.
 
-    Unbiased with any model that does not use the outcomes of the round it is applied to. A good
-    model removes most of the spread, a bad one can add some.
+    Unbiased where `ips` is, with any model that does not use the outcomes of the round it is
+    applied to. A good model removes most of the spread, a bad one can add some.
 
     Parameters
     ----------

@@ -27,6 +27,8 @@ __all__ = ["ParquetLog", "Sums", "estimate_of"]
 T = TypeVar("T")
 Each = Callable[..., Iterable[Any]]  # what is read of each part, in their order
 
+_FLOATS = {"DOUBLE": 53, "FLOAT": 24}  # bits of whole numbers that a type has exactly
+
 
 class ParquetLog:
     """A log with one row per shown item, in one or many Parquet files.
@@ -67,8 +69,12 @@ class ParquetLog:
         self.files, self.memory = [str(file) for file in given], memory
         by = (round,) if isinstance(round, str) else tuple(round)
         with connected(memory) as connection:
-            kind = _kind_of(connection, self.files, (item, outcome, *by, propensity), by[0])
+            kinds = _kinds_of(connection, self.files, (item, outcome, *by, propensity))
+            kind = kinds[by[0]]
             self.rows = Rows(item, outcome, by, propensity, where, kind)
+            for column in (item, *by):
+                if kinds[column] in _FLOATS:
+                    self.rows.refuse_rounded(connection, self.files, column, _FLOATS[kinds[column]])
             # The parts of the files that are read one after the other.
             self.parts = parts_of(connection, self.files, by[0], kind)
             self._is_complete = self.rows.is_complete(connection, self.files)
@@ -200,16 +206,16 @@ class ParquetLog:
             yield [Path(folder) / f"{place}.parquet" for place in range(len(self.parts))]
 
 
-def _kind_of(
-    connection: Any, files: Sequence[str], wanted: Sequence[str | None], column: str
-) -> str:
-    """The type of a column, once all that are wanted are known to be there."""
+def _kinds_of(
+    connection: Any, files: Sequence[str], wanted: Sequence[str | None]
+) -> dict[str, str]:
+    """The types of the columns, once all that are wanted are known to be there."""
     rows = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [files]).fetchall()
     kinds = {row[0]: row[1] for row in rows}
     unknown = [name for name in wanted if name is not None and name not in kinds]
     if unknown:
         raise ValueError(f"columns must be among {', '.join(kinds)}, got {unknown[0]!r}")
-    return kinds[column]
+    return kinds
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from superarm.offpolicy.parts import Part
+from superarm.offpolicy.shown_columns import rounded
 from superarm.offpolicy.sums import Sums
 
 Query: TypeAlias = tuple[str, list[Any]]  # with its parameters
@@ -177,6 +178,16 @@ class Rows:
                 f"the round and the item must be in every row, got {n_missing:,} rows without; "
                 f"leave these rows out before"
             )
+
+    def refuse_rounded(
+        self, connection: Any, files: Sequence[str], column: str, n_bits: int
+    ) -> None:
+        """Refuse floats so large that different ids may have become the same float."""
+        name = quoted(column)
+        query = f"SELECT max(abs({name})) FROM {self._files()} WHERE NOT isnan({name})"
+        (largest,) = connection.execute(query, [list(files)]).fetchone()
+        if largest is not None and largest >= 2**n_bits:
+            raise rounded(column, float(largest), n_bits)
 
     def _source(self, part: Part) -> Query:
         """The rows of a part as a query, and its parameters."""

@@ -20,10 +20,14 @@ _WORDS = {
 
 
 def refuse_unknown(wanted: Sequence[str], columns: Mapping[str, Any]) -> None:
-    """Refuse names that the table does not have, and a table without rows."""
+    """Refuse names that the table has not, or not once, and a table without rows."""
     unknown = [name for name in wanted if name not in columns]
     if unknown:
         raise ValueError(f"columns must be among {', '.join(columns)}, got {unknown[0]!r}")
+    # Of a DataFrame, columns of the same name come as one array of two dimensions.
+    repeated = [name for name in wanted if np.ndim(columns[name]) > 1]
+    if repeated:
+        raise ValueError(f"columns must have distinct names, got {repeated[0]!r} more than once")
     if not len(columns[wanted[0]]):
         raise ValueError("the log must have at least one row, got none")
 
@@ -67,12 +71,32 @@ def _comparable(values: Any, column: str) -> NDArray[Any]:
         missing = missing | (np.char.strip(found) == "")
     elif found.dtype.kind in "fM":
         missing = missing | np.isnan(found)
+        _refuse_rounded(found[~missing], column)
     if missing.any():
         raise ValueError(
             f"{column!r} must have a value in every row, got none in {missing.sum():,} of "
             f"{len(found):,}; leave these rows out"
         )
     return found
+
+
+def _refuse_rounded(found: NDArray[Any], column: str) -> None:
+    """Refuse floats so large that different whole numbers may have become the same float."""
+    if found.dtype.kind != "f":
+        return
+    n_bits = np.finfo(found.dtype).nmant + 1
+    large = found[np.abs(found) >= 2.0**n_bits]
+    if len(large):
+        raise rounded(column, float(large[0]), n_bits)
+
+
+def rounded(column: str, value: float, n_bits: int) -> ValueError:
+    """The error of a column of floats that are too large for ids."""
+    return ValueError(
+        f"{column!r} must have whole numbers or texts, got the float {value:.0f}: floats of 2^"
+        f"{n_bits} and more may be the same for different ids; read the ids as texts, in SQL as "
+        f"CAST({column} AS VARCHAR)"
+    )
 
 
 def _text(value: Any, column: str) -> str:

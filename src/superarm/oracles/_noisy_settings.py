@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from superarm.core.arguments import as_count, as_finite, as_fraction
+from superarm.core import KOrSets
+from superarm.core.arguments import IndexArray, as_count, as_finite, as_fraction
 from superarm.core.showing import one_line
 from superarm.oracles._noise import Symmetric, as_noise
 
@@ -54,6 +55,15 @@ class ContestSettings(NoisySettings):
         if self.per not in ("run", "round"):
             raise ValueError(f'per must be "run" or "round", got {self.per!r}')
         self._n_rounds = 0
+
+    def adopt(self, arms: IndexArray, k: KOrSets, n_arms: int) -> None:
+        """Count the round of a set that another run picked, whose answers are not known."""
+        self._n_rounds += 1
+
+    @property
+    def must_replay(self) -> bool:
+        """Whether the noise, or the start of a search, is learned from answers."""
+        return True
 
     def forget(self) -> None:
         """Forget how large the noise is. Rounds are counted on: delta is for all of them."""

@@ -83,7 +83,7 @@ class DependentRounding:
 
     def check_sets(self, feasible: FeasibleSets) -> None:
         """Refuse everything but all sets of k arms."""
-        as_k_of_m(feasible, feasible.undecided.size)
+        as_k_of_m(feasible, feasible.undecided.size, instead="thompson, cts or cucb")
 
 
 def _scaled_to_sum(theta: FloatArray, k: int) -> FloatArray:

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, KOrSets, Oracle, Reward, as_selection
 from superarm.core.arguments import IndexArray, as_count, as_fraction, as_positive
 from superarm.core.limits import check_sets
-from superarm.core.optional import Forgetful, Stateful
+from superarm.core.optional import Adopts, Forgetful, Stateful
+from superarm.core.replays import must_replay
 from superarm.core.showing import one_line
 from superarm.oracles._state import check_state
 from superarm.oracles.random_sets import RandomSets
@@ -93,6 +94,15 @@ class EpsilonRandom:
         elif self.oracle.report is not before:
             self.report = self.oracle.report
         return arms
+
+    def adopt(self, arms: IndexArray, k: KOrSets, n_arms: int) -> None:
+        """Go on as if ``select`` had returned these arms: count the round."""
+        self._round += 1
+
+    @property
+    def must_replay(self) -> bool:
+        """Whether the other oracle has a memory: the arms do not tell which rounds were random."""
+        return isinstance(self.oracle, Adopts) or must_replay(self.oracle)
 
     def check_sets(self, feasible: FeasibleSets) -> None:
         """Refuse what the other oracle refuses."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Pools, Reward, Sample, as_selection
+from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.optional import Enumerable
 from superarm.core.showing import one_line
@@ -88,6 +88,10 @@ class Exhaustive:
         n_best = len(best.sets)
         # Nothing is drawn if there is no tie. A copy, since the sets are rows of a larger block.
         return np.array(best.sets[int(rng.integers(n_best)) if n_best > 1 else 0])
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse sets that cannot be listed."""
+        enumerable(self, feasible)
 
     def _n_evaluations(self, feasible: Enumerable) -> int:
         """How many sets are evaluated at most; more than ``limit`` are refused."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, KOrSets, Oracle, Reward, as_selection
+from superarm.core import FeasibleSets, KOrSets, Oracle, Reward, as_feasible, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.limits import check_sets
 from superarm.core.showing import one_line
@@ -70,9 +70,7 @@ class ExploreThenCommit:
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The least picked arms, or the set that was committed to."""
         theta, feasible = as_selection(reward, theta, k)
-        picked = self._picked if len(self._picked) == reward.n_arms else np.zeros(reward.n_arms)
-        lacking = np.maximum(self.n_explore - picked, 0)
-        lacking[~feasible.undecided] = 0  # arms that are in every set or in none
+        picked, lacking = self._lacking(feasible, reward.n_arms)
         if lacking.any():
             arms = _least_picked(lacking, feasible, rng)
             picked[arms] += 1
@@ -84,6 +82,20 @@ class ExploreThenCommit:
         if self._commit.report is not before:
             self.report = self._commit.report
         return arms
+
+    def adopt(self, arms: IndexArray, k: KOrSets, n_arms: int) -> None:
+        """Go on as if ``select`` had returned these arms, without running the oracle."""
+        picked, lacking = self._lacking(as_feasible(k, n_arms), n_arms)
+        if lacking.any():
+            picked[arms] += 1
+        else:
+            self._commit.adopt(arms, k, n_arms)
+        self._picked = picked
+
+    @property
+    def must_replay(self) -> bool:
+        """Whether the other oracle must."""
+        return self._commit.must_replay
 
     def check_sets(self, feasible: FeasibleSets) -> None:
         """Refuse what the other oracle refuses."""
@@ -115,6 +127,13 @@ class ExploreThenCommit:
         """Explore again, and let the oracle forget its reward."""
         self._picked, self.report = np.zeros(0), None
         self._commit.forget()
+
+    def _lacking(self, feasible: FeasibleSets, n_arms: int) -> tuple[FloatArray, FloatArray]:
+        """How often each arm was picked, and how many rounds it lacks."""
+        picked = self._picked if len(self._picked) == n_arms else np.zeros(n_arms)
+        lacking = np.maximum(self.n_explore - picked, 0)
+        lacking[~feasible.undecided] = 0  # arms that are in every set or in none
+        return picked, lacking
 
 
 def _least_picked(

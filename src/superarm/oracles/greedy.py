@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Reward, as_selection
+from superarm.core import FeasibleSets, KOrSets, Reward, as_selection
 from superarm.core.arguments import IndexArray
 from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
@@ -82,3 +82,7 @@ class Greedy:
         self.report = GreedyReport(found.order, found.values)
         # The report keeps the order of the additions. Sets are ascending everywhere.
         return np.sort(found.order)
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse sets that cannot be built arm by arm."""
+        extendable(self, feasible)

@@ -143,6 +143,7 @@ class GroupTesting:
             raise ValueError(
                 f'q="estimate" needs a rule, n_tests="order" or "lemma", got n_tests={n_tests}'
             )
+        self.must_replay = decoder == "regression"  # it learns from the answers of all rounds
         self._weights: Weights | None = None
         self._reward: Reward | None = None
         self._rules: Rules | None = None
@@ -185,6 +186,10 @@ class GroupTesting:
         arms = best_up_to(feasible, grades, rounding, rng=rng)
         self._round += 1  # only now: a round that failed does not count
         return arms
+
+    def adopt(self, arms: IndexArray, k: KOrSets, n_arms: int) -> None:
+        """Go on as if ``select`` had returned these arms: count the round."""
+        self._round += 1
 
     def state(self) -> dict[str, Any]:
         """What decides besides the settings, as plain JSON.

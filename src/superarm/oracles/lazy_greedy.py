@@ -168,6 +168,10 @@ class LazyGreedy:
         self.report = LazyGreedyReport(found.order, found.values, evaluations, found.whole)
         return np.sort(found.order)
 
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse sets that cannot be built arm by arm."""
+        extendable(self, feasible)
+
     def state(self) -> dict[str, Any]:
         """The remembered answers, and what they showed about the reward, as plain JSON."""
         if self._known is None:

@@ -25,7 +25,8 @@ from superarm.core import (
 )
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.limits import check_sets
-from superarm.core.optional import Forgetful, Stateful
+from superarm.core.optional import Adopts, Forgetful, Stateful
+from superarm.core.replays import must_replay
 from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
 from superarm.oracles._groups import as_group, with_groups
@@ -159,8 +160,14 @@ class LocalSearch:
         self.report = LocalSearchReport(start, value, search.n_swaps, search.n_spent(), certified)
         return arms
 
+    @property
+    def must_replay(self) -> bool:
+        """Whether the start has a memory."""
+        return isinstance(self.start, Adopts) or must_replay(self.start)
+
     def check_sets(self, feasible: FeasibleSets) -> None:
-        """Refuse what the other oracle refuses."""
+        """Refuse sets that cannot exchange an arm, and what the start refuses."""
+        completable(self, feasible)
         check_sets(self.start, feasible)
 
     def state(self) -> dict[str, Any]:

@@ -135,7 +135,7 @@ class LUCB:
 
     def check_sets(self, feasible: FeasibleSets) -> None:
         """Refuse everything but all sets of k arms."""
-        as_k_of_m(feasible, feasible.undecided.size)
+        as_k_of_m(feasible, feasible.undecided.size, instead="clucb or top_two")
 
     def interval(self, means: FloatArray, outcomes: Any) -> tuple[FloatArray, FloatArray]:
         """Bounds on the means, each of shape (n_arms,)."""

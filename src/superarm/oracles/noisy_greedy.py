@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Reward, as_selection
+from superarm.core import FeasibleSets, KOrSets, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import evaluations_per_value
 from superarm.core.progress import one_round
@@ -152,6 +152,10 @@ class NoisyGreedy(ContestSettings):
         certified = bool((np.append(known[1], end) <= self.tolerance).all())
         self.report = NoisyGreedyReport(order, *known, spent, certified)
         return np.sort(order)
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse sets that cannot be built arm by arm."""
+        extendable(self, feasible)
 
     def state(self) -> dict[str, Any]:
         """How many rounds there were, and how large the noise is, about, as plain JSON."""

@@ -144,7 +144,8 @@ class NoisyLocalSearch(ContestSettings):
         return arms
 
     def check_sets(self, feasible: FeasibleSets) -> None:
-        """Refuse what the other oracle refuses."""
+        """Refuse sets that cannot exchange an arm, and what the start refuses."""
+        completable(self, feasible)
         check_sets(self.start, feasible)
 
     def state(self) -> dict[str, Any]:

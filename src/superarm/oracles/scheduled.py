@@ -25,6 +25,7 @@ from superarm.core import (
 from superarm.core.arguments import IndexArray, as_arms, as_count
 from superarm.core.limits import check_sets
 from superarm.core.optional import Forgetful, Stateful
+from superarm.core.replays import must_replay
 from superarm.core.showing import one_line
 
 # "Rarely" is the name of this oracle in files of earlier versions.
@@ -110,6 +111,11 @@ class Scheduled:
         if self._arms is None or self._is_due(self._arms, feasible, n_arms):
             self._keep(arms.copy(), feasible, n_arms)
         self._round += 1
+
+    @property
+    def must_replay(self) -> bool:
+        """Whether the other oracle must."""
+        return must_replay(self.oracle)
 
     def check_sets(self, feasible: FeasibleSets) -> None:
         """Refuse what the other oracle refuses."""

@@ -105,7 +105,7 @@ class SuccessiveAccepts:
 
     def check_sets(self, feasible: FeasibleSets) -> None:
         """Refuse everything but all sets of k arms."""
-        as_k_of_m(feasible, feasible.undecided.size)
+        as_k_of_m(feasible, feasible.undecided.size, instead="clucb or top_two")
 
     def state(self) -> dict[str, Any]:
         """The round, the horizon and which arms are decided, as plain JSON."""

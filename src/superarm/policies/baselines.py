@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from superarm.beliefs import Exp3Belief, MeanBelief, UCBBelief
 from superarm.beliefs.exp3 import exp3_gamma
-from superarm.core import FeasibleSets, Oracle, Policy, Reward
+from superarm.core import FeasibleSets, Oracle, Policy, Reward, as_k_of_m
 from superarm.oracles import (
     DependentRounding,
     EpsilonRandom,
@@ -70,6 +70,7 @@ def exp3(
     >>> round(exp3(sa.LinearReward(50), k=2, horizon=10_000).belief.gamma, 3)
     0.068
     """
+    as_k_of_m(k, reward.n_arms, instead="thompson, cts or cucb")
     if (horizon is None) == (gamma is None):
         raise ValueError(
             f"either horizon or gamma must be given, got horizon={horizon!r} and gamma={gamma!r}"

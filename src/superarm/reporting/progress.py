@@ -13,6 +13,7 @@ __all__ = ["Step", "bar"]
 
 # Called as step(label) or step(label, weight) whenever something is finished.
 Step = Callable[..., None]
+_WIDE = 72  # columns of a terminal in which the whole bar can be shown
 
 
 @contextmanager
@@ -46,6 +47,7 @@ def bar(
     from rich.progress import (
         BarColumn,
         Progress,
+        ProgressColumn,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
@@ -54,7 +56,7 @@ def bar(
     count = (
         "{task.percentage:>3.0f}%," if unit is None else f"{{task.fields[done]}}/{n_steps} {unit},"
     )
-    columns = (
+    columns: tuple[ProgressColumn, ...] = (
         # Fixed width, so that the bar does not jump. No markup: labels may have brackets.
         TextColumn("{task.description:<26}", markup=False),
         BarColumn(),
@@ -64,6 +66,8 @@ def bar(
         TimeRemainingColumn(),
         TextColumn("to go"),
     )
+    if console.width < _WIDE:  # a number that is cut is another number
+        columns = (TextColumn(count.rstrip(",")),)
     with Progress(*columns, console=console, transient=transient) as shown:
         task = shown.add_task("", total=n_steps if total is None else total, done=0)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table as RichTable
 
-__all__ = ["Table", "as_csv", "as_markdown", "as_rich", "compact", "fill"]
+__all__ = ["Table", "as_csv", "as_markdown", "as_rich", "compact", "fill", "print_table"]
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,39 @@ def as_rich(table: Table) -> RichTable:
     for row in table.rows:
         shown.add_row(*map(escape, row))
     return shown
+
+
+def print_table(console: Console, table: RichTable) -> None:
+    """Print a table, or lines with the same cells if the terminal is too narrow for a table.
+
+    rich cuts what does not fit, and numbers that are cut are other numbers.
+    """
+    from rich.text import Text
+
+    def plain(cell: Any) -> str:
+        return Text.from_markup(cell).plain if isinstance(cell, str) else str(cell)
+
+    columns = [[plain(column.header), *map(plain, column.cells)] for column in table.columns]
+    lines = console.render_lines(table, pad=False)
+    text = "\n".join("".join(segment.text for segment in line) for line in lines)
+    words = Counter(word for column in columns for cell in column for word in _words(cell))
+    if words <= Counter(_words(text)):
+        console.print(table)
+        return
+    heads, *rows = zip(*columns, strict=True)
+    told = [plain(table.title), ""] if table.title else []
+    for name, *cells in rows:
+        told += [f"{heads[0]} {name}".strip() if heads[0] else name]
+        told += [f"  {head}: {cell}" for head, cell in zip(heads[1:], cells, strict=True) if cell]
+        told += [""]
+    for line in [*told, *([plain(table.caption)] if table.caption else [])]:
+        # The terminal wraps long lines, and nothing is left out.
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text, without the lines of a box."""
+    return re.sub(r"[|│┃]", " ", text).split()
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:

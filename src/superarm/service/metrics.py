@@ -55,7 +55,7 @@ class Metrics:
         )
         self._commit = Histogram(
             "superarm_commit_seconds",
-            "Time to commit.",
+            "Time to commit events of a bandit that is there already.",
             buckets=_SECONDS,
             registry=registry,
         )
@@ -85,6 +85,10 @@ class Metrics:
             self._events.labels(kind).inc(n_events)
         self._commit.observe(seconds)
         self._together.observe(counts.total())
+
+    def created(self) -> None:
+        """Count the first event of a new bandit, which is committed by itself."""
+        self._events.labels("created").inc()
 
     def text(self) -> bytes:
         """All metrics, in the format of Prometheus."""

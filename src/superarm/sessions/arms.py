@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from superarm.core.arguments import IndexArray
 from superarm.core.optional import Forgetful, Growable
 from superarm.sessions.decisions import Name
 from superarm.sets import Feasible, Group
+from superarm.sets.clash import ClashError
 
 
 class NamedArms:
@@ -94,6 +98,19 @@ class NamedArms:
         changed[self.of(names)] = retired
         return changed
 
+    def without(self, feasible: FeasibleSets, retired: NDArray[np.bool_]) -> FeasibleSets:
+        """The feasible sets without some retired arms. Refuses if no set is left."""
+        if isinstance(feasible, KOfM):
+            return Feasible(feasible.k, available=~retired)
+        if isinstance(feasible, Feasible):
+            with _by_name(self.names):
+                return feasible.but(available=feasible.available & ~retired)
+        raise ValueError(
+            f"arms can be retired where sets are those of a number or a Feasible, got "
+            f"{type(feasible).__name__}; restore the retired arms, or make the structure without "
+            f"them"
+        )
+
     def constraints(
         self,
         k: int,
@@ -111,32 +128,39 @@ class NamedArms:
         if weights is not None:
             by_number = np.zeros(len(self))
             by_number[self.of(weights)] = list(weights.values())
-        return Feasible(
-            k,
-            at_most=at_most,
-            available=None if available is None else self.of(available),
-            must=self.of(must),
-            must_not=self.of(must_not),
-            groups=[
-                Group(self.of(group.arms), group.least, group.most, group.name)  # type: ignore[arg-type]
-                for group in groups
-            ],
-            weights=by_number,
-            budget=budget,
-            n_arms=len(self),
-        )
+        constraints: dict[str, Any] = {
+            "available": None if available is None else self._each(available, "available"),
+            "must": self._each(must, "must"),
+            "must_not": self._each(must_not, "must_not"),
+            "groups": [self._numbered(number, group) for number, group in enumerate(groups)],
+        }
+        size: dict[str, Any] = {"k": k, "at_most": at_most, "n_arms": len(self)}
+        with _by_name(self.names):
+            return Feasible(**size, **constraints, weights=by_number, budget=budget)
+
+    def _numbered(self, number: int, group: Group) -> Group:
+        if not isinstance(group, Group):
+            raise TypeError(f"groups must be of Group, such as Group(['a', 'b']), got {group!r}")
+        what = f"the group {group.name!r}" if group.name else f"group {number}"
+        return replace(group, arms=self._each(group.arms, what))
+
+    def _each(self, names: Any, what: str) -> list[int]:
+        """The numbers of distinct arms; ``what`` the names are of."""
+        given = _as_list(names)
+        numbers = self.of(given)
+        if len(set(numbers)) < len(numbers):
+            twice = Counter(given).most_common(1)[0][0]
+            raise ValueError(f"{what}: arms must be distinct, got arm {twice!r} more than once")
+        return numbers
 
 
-def without_retired(feasible: FeasibleSets, retired: NDArray[np.bool_]) -> FeasibleSets:
-    """The feasible sets without the retired arms. Refuses if no set is left."""
-    if isinstance(feasible, KOfM):
-        return Feasible(feasible.k, available=~retired)
-    if isinstance(feasible, Feasible):
-        return feasible.but(available=feasible.available & ~retired)
-    raise ValueError(
-        f"arms can be retired where sets are those of a number or a Feasible, got "
-        f"{type(feasible).__name__}; restore the retired arms, or make the structure without them"
-    )
+@contextmanager
+def _by_name(names: Sequence[Name]) -> Iterator[None]:
+    """Errors of constraints tell names of arms instead of their numbers."""
+    try:
+        yield
+    except ClashError as error:
+        raise error.named(names) from None
 
 
 def size_of(feasible: FeasibleSets) -> int:

@@ -61,7 +61,7 @@ def ask_each(session: Session, n: int) -> tuple[list[Decision], dict[str, Any]]:
         drawn = now.policy.belief.sample_tops(n, feasible.n_most, rng=now.rng)
         made = records_of(now, drawn, count(now.rounds + 1), time)
         now.issue(made, n, _evidence_of(now, feasible, made, drawn))
-        return [record.decision for record in made], state.mark_of(now.policy, now.rng)
+        return [record.decision for record in made], state.mark_of(now)
 
 
 def adopt_each(session: Session, decisions: Sequence[Decision], mark: dict[str, Any]) -> None:
@@ -70,7 +70,7 @@ def adopt_each(session: Session, decisions: Sequence[Decision], mark: dict[str, 
         now = session._unlocked
         now.expire(float(now.clock()))
         records = now.next_records(decisions, each=True)
-        state.load_mark(mark, now.policy, now.rng, now.feasible(None), records)
+        state.load_mark(now, mark, now.feasible(None), records)
         now.issue(records, len(records))
 
 

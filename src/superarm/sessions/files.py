@@ -63,7 +63,7 @@ def encode(document: dict[str, Any], dumps: Callable[[Any], str] = json.dumps) -
     with zipfile.ZipFile(buffer, "w") as archive:
         _put(archive, "session.json", _text(main, dumps).encode())
         if names is not None:
-            _put(archive, "names.json", _list_text(names).encode())
+            _put(archive, "names.json", _names(names))
         for name, array in arrays.items():
             out = io.BytesIO()
             np.lib.format.write_array(out, array, allow_pickle=False)
@@ -175,6 +175,13 @@ def _sweep(path: Path) -> None:
             with contextlib.suppress(OSError):  # another writer removed it first
                 if time.time() - name.stat().st_mtime > _LEFTOVER_S:
                     name.unlink()
+
+
+def _names(names: list[Any]) -> bytes:
+    try:
+        return _list_text(names).encode()
+    except UnicodeEncodeError:  # half of a character, as in names of files that are not UTF-8
+        return json.dumps(names).encode()
 
 
 def _text(main: dict[str, Any], dumps: Callable[[Any], str]) -> str:

@@ -183,7 +183,7 @@ class Session(SessionView):
     def mark(self) -> dict[str, Any]:
         """What the last `ask` changed besides its decisions, as small plain JSON: for `adopt`."""
         with self._lock:
-            return state.mark_of(self.policy, self._unlocked.rng)
+            return state.mark_of(self._unlocked)
 
     def adopt(
         self, decisions: Sequence[Decision], mark: dict[str, Any], *, feasible: Sets = None
@@ -191,10 +191,10 @@ class Session(SessionView):
         """Take over the decisions that one `ask` of an equal session issued, without deciding.
 
         A session that adopts all logged decisions and is told all logged outcomes, in their order,
-        has the same belief, generator, evaluations and open decisions, bit for bit. No reward is
-        evaluated. The caches of oracles are not restored, which costs evaluations later.
-        ``decisions`` is what `ask` returned, ``mark`` what `mark` returned right after it, and
-        ``feasible`` what `ask` was given.
+        continues bit for bit. No reward is evaluated. Of an `ask` with over 16,384 evaluations the
+        mark has no answers, so that the oracle does not remember them. ``decisions`` is what `ask`
+        returned, ``mark`` what `mark` returned right after it, and ``feasible`` what `ask` was
+        given.
 
         Examples
         --------
@@ -209,7 +209,7 @@ class Session(SessionView):
             session, sets = self._unlocked, self._unlocked.feasible(feasible)
             session.expire(float(session.clock()))
             records = session.next_records(decisions)
-            state.load_mark(mark, self.policy, session.rng, sets, records)
+            state.load_mark(session, mark, sets, records)
             session.issue(records)
 
     def add_arms(

@@ -11,6 +11,7 @@ import numpy as np
 from superarm.core import FeasibleSets, KOfM, Policy
 from superarm.core.optional import Adopts, HasLevel, Stateful
 from superarm.errors import SessionFileError
+from superarm.sessions.answers import go_to, replay
 from superarm.sessions.expiry import Expiry
 from superarm.sessions.holdout import Holdout
 from superarm.sessions.ledger import Record
@@ -140,40 +141,40 @@ def load_state(session: UnlockedSession, state: dict[str, Any]) -> None:
     session.policy.reward.evaluations = state["policy"]["evaluations"]
 
 
-def mark_of(policy: Policy, rng: np.random.Generator) -> dict[str, Any]:
+def mark_of(session: UnlockedSession) -> dict[str, Any]:
     """What one `ask` changes besides its decisions, small enough to be logged with them.
 
-    The position of the generator, the evaluations so far, and the level of a belief that has one.
+    The position of the generator, the evaluations so far, the level of a belief that has one, and
+    the answers of the reward if the memory of the oracle depends on them.
     """
-    # Of a PCG64 only these three numbers change. The increment follows from the seed.
-    state: Any = rng.bit_generator.state
+    policy = session.policy
+    # As `position_of`, without another call in each round.
+    state: Any = session.rng.bit_generator.state
     position = f"{state['state']['state']:032x}{state['has_uint32']:x}{state['uinteger']:08x}"
     mark: dict[str, Any] = {"rng": position, "evaluations": policy.reward.evaluations}
     level = getattr(policy.belief, "level", None)  # of a belief that `HasLevel`
     if level is not None:
         mark["level"] = list(level)
-    return mark
+    heard = None if session.listener is None else session.listener.heard
+    return mark if heard is None else {**mark, **heard.mark()}
 
 
 def load_mark(
+    session: UnlockedSession,
     mark: dict[str, Any],
-    policy: Policy,
-    rng: np.random.Generator,
     feasible: FeasibleSets,
     records: Sequence[Record],
 ) -> None:
-    """Bring a policy and a generator to a mark. ``records`` are the decisions since the last."""
-    state: Any = rng.bit_generator.state
-    position = mark["rng"]  # 32 hexadecimal digits, then 1, then 8: see mark_of
-    state["state"]["state"] = int(position[:32], 16)
-    state["has_uint32"], state["uinteger"] = int(position[32], 16), int(position[33:], 16)
-    rng.bit_generator.state = state
+    """Bring a session to a mark. ``records`` are the decisions since the last."""
+    policy, belief, oracle = session.policy, session.policy.belief, session.policy.oracle
+    # Logs of earlier versions have no answers.
+    replayed = "answers" in mark and bool(records) and replay(session, mark, feasible, records)
+    go_to(mark["rng"], session.rng)
     policy.reward.evaluations = mark["evaluations"]
-    belief, oracle = policy.belief, policy.oracle
     if isinstance(belief, HasLevel):
         level = mark.get("level")
         belief.level = None if level is None else (int(level[0]), float(level[1]))
-    if isinstance(oracle, Adopts):
+    if not replayed and isinstance(oracle, Adopts):
         for record in records:
             if record.decision.holdout:
                 continue  # the oracle did not pick it

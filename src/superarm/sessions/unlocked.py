@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -22,7 +23,8 @@ from superarm.core.policy import belief_at
 from superarm.core.reports import Reports, best_first
 from superarm.errors import ExpiredDecisionError, UnknownDecisionError
 from superarm.offpolicy import Propensities, propensities
-from superarm.sessions.arms import NamedArms, without_retired
+from superarm.sessions.answers import Listener
+from superarm.sessions.arms import NamedArms
 from superarm.sessions.decisions import Context, Decision, Name, as_plain_context, shares_of
 from superarm.sessions.expiry import Expiry
 from superarm.sessions.explain import Explanation, explain
@@ -55,6 +57,7 @@ class UnlockedSession:
     n_decisions: int = 0
     rng: np.random.Generator = field(init=False)
     evidence: OrderedDict[str, Why] = field(init=False, default_factory=OrderedDict)
+    listener: Listener | None = field(init=False, repr=False)
     learns_in_bulk: bool = field(init=False)
     samples_tops: bool = field(init=False)
     _expired_at: tuple[float, int] | None = field(init=False, default=None)
@@ -62,7 +65,7 @@ class UnlockedSession:
     _can_expire: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rng = self.seeding.generator()
+        self.rng, self.listener = self.seeding.generator(), Listener.of(self)
         # Looked up once: none of this changes in the life of a session.
         belief = self.policy.belief
         self._learns_places = offers(belief, LearnsPlaces)
@@ -74,7 +77,7 @@ class UnlockedSession:
         """The sets that may be chosen in a round. Refuses if there is none."""
         policy, arms = self.policy, self.arms
         sets = policy.feasible if given is None else as_feasible(given, policy.reward.n_arms)
-        return without_retired(sets, arms.is_retired) if arms.any_retired else sets
+        return arms.without(sets, arms.is_retired) if arms.any_retired else sets
 
     def check(self, given: Sets, context: ArrayLike | None) -> FeasibleSets:
         """The sets of a round. Refuses them, or the context, if `ask` could not use them."""
@@ -95,7 +98,8 @@ class UnlockedSession:
         if self._can_expire:
             self.expire(now)
         # All or none: nothing is issued before the last decision is made.
-        made = [self._decide(feasible, place, now, n_samples, known) for place in range(1, n + 1)]
+        with self.listener or nullcontext():
+            made = [self._decide(feasible, one, now, n_samples, known) for one in range(1, n + 1)]
         evidence = {decision.id: why for decision, _, why in made if why is not None}
         self.issue([Record(decision, ranked) for decision, ranked, _ in made], evidence=evidence)
         return [decision for decision, _, _ in made]
@@ -180,7 +184,7 @@ class UnlockedSession:
         changed = self.arms.retiring(names, retired)
         if retired and changed.any():
             # Refuses if no set would be left, or if the oracle cannot leave arms out.
-            check_sets(self.policy.oracle, without_retired(self.policy.feasible, changed))
+            check_sets(self.policy.oracle, self.arms.without(self.policy.feasible, changed))
         self.arms.is_retired = changed
 
     def explain(self, decision: Decision | str) -> Explanation:

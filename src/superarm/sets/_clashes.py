@@ -13,6 +13,7 @@ from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
 from superarm.core.showing import one_line
 from superarm.sets._overlapping import Overlapping
 from superarm.sets._quotas import Quotas
+from superarm.sets.clash import ClashError, unbraced
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +85,10 @@ def refuse_clashes(
     """Say which constraints clash, if no set fulfils all of them; the budget is not checked."""
     must, k = np.flatnonzero(quotas.must), quotas.k
     if outside[must].any():
-        raise ValueError(f"must and must_not clash: arms {must[outside[must]]} are in both")
+        raise ClashError.of("must and must_not clash: arms {} are in both", must[outside[must]])
     if not here[must].all():
-        raise ValueError(
-            f"must and available clash: arms {must[~here[must]]} must be in, but are not available"
-        )
+        text = "must and available clash: arms {} must be in, but are not available"
+        raise ClashError.of(text, must[~here[must]])
     if len(must) > k:
         raise ValueError(f"must and k clash: {len(must)} arms must be in, but a set has {k}")
     # How many arms of each group must be in, and can be in.
@@ -97,10 +97,9 @@ def refuse_clashes(
         if inside[number] > quotas.most[number]:
             groups, places = quotas.members(must)
             mine = must[places[groups == number]]
-            raise ValueError(
-                f"must and {name} clash: it may have at most {quotas.most[number]} arm(s), "
-                f"got arms {mine} in must"
-            )
+            most = f"{quotas.most[number]} arm(s)"
+            text = f"must and {unbraced(name)} clash: it may have at most {most}, got arms "
+            raise ClashError.of(text + "{} in must", mine)
         if there[number] < quotas.least[number]:
             raise ValueError(
                 f"available, must_not and {name} clash: it must have at least "
@@ -117,12 +116,9 @@ def refuse_clashes(
             f"but a set has {k}"
         )
     # The largest set that the groups and the availability allow.
-    most = int(np.minimum(quotas.most, there).sum())
-    if most < k and not quotas.at_most:
-        raise ValueError(
-            f"k clashes with available, must_not and the groups' most: a set must have {k} arms, "
-            f"but only {most} can be in one together; at_most=True allows fewer"
-        )
+    largest = int(np.minimum(quotas.most, there).sum())
+    if largest < k and not quotas.at_most:
+        raise _too_few(k, "available, must_not and the groups' most", largest)
 
 
 def _refuse_together(quotas: Overlapping, names: list[str]) -> None:
@@ -137,10 +133,19 @@ def _refuse_together(quotas: Overlapping, names: list[str]) -> None:
             clash.append(name)
         else:
             quotas = without
+    if not clash:  # there is no set without any quota either
+        raise _too_few(quotas.k, "available and must_not", int(quotas.possible.sum()))
     size = f"at most {quotas.k}" if quotas.at_most else f"{quotas.k}"
     raise ValueError(
-        f"the quotas of {', '.join(clash) or 'no group'} clash with one another, or with must, "
+        f"the quotas of {', '.join(clash)} clash with one another, or with must, "
         f"available or k: no set of {size} arms fulfils all of them"
+    )
+
+
+def _too_few(k: int, others: str, largest: int) -> ValueError:
+    return ValueError(
+        f"k clashes with {others}: a set must have {k} arms, "
+        f"but only {largest} can be in one together; at_most=True allows fewer"
     )
 
 

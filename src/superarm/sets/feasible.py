@@ -81,7 +81,7 @@ class Feasible:
     False
     >>> Feasible(2, must=[0], must_not=[0], n_arms=9)
     Traceback (most recent call last):
-    ValueError: must and must_not clash: arms [0] are in both
+    superarm.sets.clash.ClashError: must and must_not clash: arms [0] are in both
     """
 
     def __init__(

@@ -142,6 +142,34 @@ def test_constraints_outlive_a_sync_that_brings_arms(line, bandit):
         edge.ask(0)
 
 
+def test_whole_numbers_are_names_as_over_http(line, request):
+    """Names are texts in a service, and clients write 7 for "7"."""
+    bandit = create(line.service, name=request.node.name, arms=4, k=2)
+    edge = line.edge(bandit)
+    weights = {0: 1.0, np.int64(1): 1.0, "2": 5.0}
+    groups = [sa.Group([0, 2], most=1)]
+    sets = edge.feasible(must=[1], must_not=[3], groups=groups, weights=weights, budget=2.0)
+    decision = edge.ask(feasible=sets)
+    assert sorted(decision.arms) == ["0", "1"]
+    assert sorted(edge.tell(decision, {0: 1.0, 1: 0.0})) == ["0", "1"]
+    made = edge.ask_many(3)
+    told = edge.tell_many((one, {int(arm): 0.5 for arm in one.arms}) for one in made)
+    assert [set(new) for new in told] == [set(one.arms) for one in made]
+    pd = pytest.importorskip("pandas")
+    last = edge.ask()
+    assert len(edge.tell(last, pd.Series(0.5, index=[int(arm) for arm in last.arms]))) == 2
+    assert edge.sync() == 5
+    with pytest.raises(TypeError, match="outcomes must be a mapping"):
+        edge.tell(edge.ask(), [1.0, 0.0])
+    over_http = decide(line.service, bandit)
+    with line.edge(bandit)._client as client:
+        for teller in (client.tell, edge.tell):
+            with pytest.raises(ValueError, match="outcomes must have each arm once, got 0 and '0'"):
+                teller(over_http["id"], {"0": 1.0, 0: 0.0})
+        with pytest.raises(ValueError, match="weights must have each arm once"):
+            client.ask(bandit, weights={"0": 1.0, 0: 0.0}, capacity=2.0)
+
+
 def test_a_batch_that_is_never_sent_changes_nothing(line, bandit):
     lost, edge = line.edge(bandit), line.edge(bandit)
     play(lost, 9, good="dog")

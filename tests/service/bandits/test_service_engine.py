@@ -1,7 +1,9 @@
 """Many requests at once, bandits that leave memory, and memory that is behind the log."""
 
 import asyncio
+import re
 import threading
+from collections import Counter
 
 import pytest
 
@@ -57,6 +59,24 @@ def test_many_at_once_are_committed_together(client):
     )
     assert commits < 200
     assert 'route="/v1/bandits/{id}/decisions",status="201"} 100.0' in metrics
+
+
+def test_every_event_of_a_log_is_counted_by_its_kind(client):
+    bandit = create(client, expiry={"after_rounds": 1}, k=1)
+    create(client, name="another")
+    for _ in range(2):  # the first one expires in the second round
+        decision = client.post(f"/v1/bandits/{bandit}/decisions").json()
+    told = {"outcomes": dict.fromkeys(decision["arms"], 1.0)}
+    client.post(f"/v1/decisions/{decision['id']}/outcomes", json=told)
+    client.post(f"/v1/bandits/{bandit}/arms", json={"arms": ["new"]})
+    client.delete(f"/v1/bandits/{bandit}/arms/new")
+    kinds = Counter(event["kind"] for event in events_of(client, bandit))
+    kinds["created"] += 1  # that of the other bandit
+    assert len(kinds) >= 5
+    counted = dict(
+        re.findall(r'superarm_events_total\{kind="(\w+)"\} (\S+)', client.get("/metrics").text)
+    )
+    assert {kind: float(n) for kind, n in counted.items()} == dict(kinds)
 
 
 def test_where_decisions_are_slow_each_is_committed_and_answered(client, monkeypatch):

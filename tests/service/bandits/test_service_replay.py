@@ -1,5 +1,7 @@
 """``superarm replay`` beside a running server, and without a reward of the operator."""
 
+import sqlite3
+
 import pytest
 from click.testing import CliRunner
 
@@ -84,3 +86,40 @@ def test_a_server_without_a_reward_says_so_and_serves_the_others(path, half_know
         missing = [line for line in server.said.splitlines() if "reward_missing" in line]
         assert len(missing) == 1
         assert basket in missing[0]
+
+
+ORACLES = [
+    {"kind": "lazy_singletons", "budget": 2},
+    {"kind": "lazy_greedy"},
+    {"kind": "group_testing", "delta": 0.25, "n_tests": 12, "decoder": "regression"},
+    {"kind": "group_testing", "delta": 0.25, "failure": "round"},
+    {"kind": "rarely", "when": 3, "oracle": "lazy_singletons"},
+    {"kind": "epsilon_random", "oracle": {"kind": "rarely", "when": 4, "oracle": "greedy"}},
+    {"kind": "local_search", "restarts": 1},
+]
+
+
+@pytest.mark.parametrize("oracle", ORACLES, ids=lambda oracle: oracle["kind"])
+def test_a_bandit_from_its_log_decides_as_one_that_never_stopped(path, tmp_path, oracle):
+    """A server that was killed has no checkpoint of its last events: the log is all there is."""
+    options = {"reward": "any_success", "oracle": oracle, "seed": 1}
+    arms = [f"a{number}" for number in range(7)]
+
+    def decided(client, bandit, made):
+        for number in range(30):
+            decision = client.post(f"/v1/bandits/{bandit}/decisions").json()
+            outcomes = {arm: (int(arm[1:]) + number) % 3 / 2 for arm in decision["arms"]}
+            told = {"outcomes": outcomes}
+            assert client.post(f"/v1/decisions/{decision['id']}/outcomes", json=told).is_success
+            made.append((decision["id"], decision["arms"], decision["values"]))
+        return made
+
+    with client_of(path, checkpoint_every=10_000) as client:
+        bandit = create(client, arms=arms, k=2, **options)
+        play(client, bandit, 15)
+        copy = tmp_path / "killed.db"
+        with sqlite3.connect(path) as one, sqlite3.connect(copy) as other:
+            one.backup(other)
+        wanted = decided(client, bandit, [])
+    with client_of(copy) as client:
+        assert decided(client, bandit, []) == wanted

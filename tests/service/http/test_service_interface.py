@@ -247,6 +247,23 @@ def test_errors_name_the_arms(client):
         assert says in decide(client, bandit, status=422, **body)["detail"]
 
 
+def test_errors_leave_names_as_they_are(client):
+    bandit = create(client, name="names", arms=["ant", "budget", "cat", "dog"])
+    body = {"must": ["budget"], "must_not": ["budget"]}
+    assert "arms 'budget' are in both" in decide(client, bandit, status=422, **body)["detail"]
+
+
+def test_long_ids_in_metadata_stay_what_they_are(client):
+    """As floats, ids of more than 53 bits would be the same in the log."""
+    bandit = create(client, name="ids")
+    ids = {"user": 2**53 + 1, "order": 2**63 - 1, "debt": -(2**60) - 1, "score": 1.5, "far": 1e30}
+    made = decide(client, bandit, metadata=ids)
+    assert made["metadata"] == events_of(client, bandit)[-1]["ask"]["metadata"] == ids
+    assert type(made["metadata"]["user"]) is int
+    refused = decide(client, bandit, status=422, metadata={"user": 2**64 + 1})
+    assert "metadata.user must be at most 18446744073709551616" in refused["detail"]
+
+
 def test_the_next_page_is_named_by_text(client):
     bandit = create(client, name="pages")
     decide(client, bandit, n=3)

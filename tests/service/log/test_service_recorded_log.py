@@ -1,7 +1,7 @@
-"""A log that is written now is, but for the ranking, the log from before the redesign.
+"""A log that is written now is, but for the ranking and the answers, that from before the redesign.
 
-With its decisions in the order of the arms it is the earlier log byte for byte. This earlier log is
-then replayed.
+With its decisions in the order of the arms, and without the answers of rewards in its marks, it is
+the earlier log byte for byte. This earlier log is then replayed.
 """
 
 import hashlib
@@ -20,6 +20,7 @@ from superarm.service.bandits.replay import fingerprint, replay
 from superarm.service.log import chain
 from superarm.service.log.events import root, seal
 from superarm.service.log.sqlite import SQLiteStore
+from superarm.sessions.answers import without_answers
 
 NAMES = ["ant", "bee", "cat", "dog", "eel"]
 
@@ -60,12 +61,16 @@ def play(client, bandit):
 
 
 def without_ranking(rows, ids):
-    """The events as they were before decisions were ranked, with digests of their own."""
+    """The events as they were before decisions were ranked, and marks had answers.
+
+    They have digests of their own.
+    """
     before, digests = [], {number: root(id) for number, id in ids.items()}
     for number, seq, time, kind, decision, key, text, _ in rows:
         body = json.loads(text)
         if kind == "decided":
             body["decisions"] = [like(one, {}, as_numbers) for one in body["decisions"]]
+            body["mark"] = without_answers(body["mark"])
         if kind == "told":
             body["outcomes"] = dict(sorted(body["outcomes"].items()))
         event = seal(digests[number], seq, time, kind, decision, key, body)

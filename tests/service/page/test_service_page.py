@@ -292,6 +292,25 @@ def test_a_lost_server_is_tried_again(visit, bandit):
     wait_for_count(page.get_by_text("The server cannot be reached"), 0)
 
 
+def test_what_a_person_asked_for_is_not_said_to_be_tried_again(visit, bandit):
+    page = visit(f"/#/b/{bandit['id']}", expect=["ERR_CONNECTION_REFUSED"])
+    page.get_by_role("button", name="Decide", exact=True).click()
+    page.locator(".decision").first.wait_for()
+    page.get_by_role("button", name="Live").wait_for()
+    refuse = lambda route: route.abort("connectionrefused")  # noqa: E731
+    page.route("**/decisions", lambda route: refuse(route) if is_post(route) else route.continue_())
+    page.route("**/explanation", refuse)
+    page.get_by_role("button", name="Decide", exact=True).click()
+    wait_for_text(page.locator("#notes"), "then do it again")
+    page.keyboard.press("e")
+    wait_for_text(page.get_by_role("dialog", name="Why these arms?"), "then do it again")
+    wait_for_count(page.get_by_text("tries again by itself"), 0)
+
+
+def is_post(route):
+    return route.request.method == "POST"
+
+
 def test_a_server_that_hangs_and_recovers(visit, bandit):
     page = visit(f"/#/b/{bandit['id']}")
     page.locator(".arms .arm").first.wait_for()

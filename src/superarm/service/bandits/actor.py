@@ -138,9 +138,8 @@ class Actor:
     ``began`` is when its turn began, by `time.monotonic`; infinite if it has none.
     """
 
-    def __init__(self, bandit: Bandit) -> None:
-        self.bandit = bandit
-        self.live: Live | None = None
+    def __init__(self, bandit: Bandit, live: Live | None = None) -> None:
+        self.bandit, self.live = bandit, live
         self.is_deleted = False
         self.began = math.inf
         self._queue: deque[Waiting] = deque()

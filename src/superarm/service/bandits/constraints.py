@@ -7,11 +7,12 @@ from typing import Any
 
 from superarm.service.problems import Problem, shown, shown_error
 from superarm.sessions import Session
-from superarm.sets.feasible import Group
+from superarm.sets import Group
+from superarm.sets.clash import ClashError
 
 # "arm 3", or "arms [0 1]". A number before the word is a number of arms.
 _ARMS = re.compile(r"\b(arm|arms) (?:(?<=arm )|\[ *)(\d+(?: +\d+)*)\]?")
-_QUOTED = re.compile(r"got ['\"]")
+_QUOTED = re.compile(r"['\"]")
 _NOT_CONSTRAINTS = ("n", "k", "propensities", "context", "metadata")
 
 
@@ -50,8 +51,10 @@ def named_error(error: Exception, session: Session) -> str:
         return ", ".join(shown(session.names[int(number)]) for number in found[2].split())
 
     text = str(error)
-    if not _QUOTED.search(text):  # a name that was sent may look like a number of an arm
-        text = _ARMS.sub(lambda found: f"{found[1]} {names(found)}", text)
+    # Errors that have names already. A name may look like a number of an arm, or like a word here.
+    if isinstance(error, ClashError) or _QUOTED.search(text):
+        return shown_error(error)
+    text = _ARMS.sub(lambda found: f"{found[1]} {names(found)}", text)
     # Over HTTP, budget limits evaluations.
     return shown_error(ValueError(text.replace("budget", "capacity")))
 

@@ -194,9 +194,8 @@ class Engine:
             self.health.failed(error)
             raise
         self.health.succeeded()
-        actor = Actor(live.bandit)
-        actor.live = live
-        return actor
+        self.metrics.created()
+        return Actor(live.bandit, live)
 
     def _work(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:
         """Run operations until none waits."""

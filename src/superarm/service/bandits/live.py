@@ -31,6 +31,7 @@ from superarm.service.log.events import (
 )
 from superarm.service.problems import Problem
 from superarm.sessions import Decision, Session
+from superarm.sessions.answers import without_answers
 from superarm.sessions.each import Told, adopt_each, ask_each, counts_of, tell_each
 from superarm.sessions.edge import merge
 
@@ -272,11 +273,11 @@ class Live:
             made = self.ask(asked, feasible_of(self.session, self.spec["k"], asked))
         pairs = zip(made["decisions"], logged["decisions"], strict=True)
         again = [like(one, before, self.session.numbers) for one, before in pairs]
-        by = difference((again, made["mark"]), (logged["decisions"], logged["mark"]))
+        marks = [without_answers(one["mark"]) for one in (made, logged)]
+        by = difference((again, marks[0]), (logged["decisions"], marks[1]))
         self.difference = max(self.difference, by)
         if by > ROUNDING:
-            then = [one["arms"] for one in logged["decisions"]]
-            now = [one["arms"] for one in again]
+            then, now = ([one["arms"] for one in made] for made in (logged["decisions"], again))
             raise OtherDecisionError(
                 f"event {seq} has {then}, and deciding again gives {now}, or the same sets from "
                 f"other samples; the oracle remembered less, or the reward, the processor or the "

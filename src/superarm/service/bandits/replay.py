@@ -12,6 +12,7 @@ from superarm.service.bandits.rounding import ROUNDING, difference
 from superarm.service.log import chain
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import Store
+from superarm.sessions.answers import without_answers
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def fingerprint(live: Live) -> dict[str, Any]:
         "digest": live.digest.hex(),
         "counts": live.counts,
         "belief": session.policy.belief.state(),
-        "mark": session.mark(),
+        "mark": without_answers(session.mark()),
         "retired": session.retired,
         "lift": None if session.holdout is None else asdict(session.lift()),
         "open": [(one, session.outcomes(one)) for one in session.open],

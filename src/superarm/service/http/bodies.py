@@ -48,8 +48,11 @@ Seed = (
     | Annotated[str, StringConstraints(pattern=misfits.DIGITS)]
 )
 _Words = Annotated[str, StringConstraints(max_length=1000)]
-_Integer = Annotated[int, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
-Metadata = Annotated[dict[Text, _Words | bool | _Integer | float | None], Field(max_length=32)]
+# Ids of 64 bits are kept as they are, though not every JSON reader has them exactly. As floats,
+# different ids would be the same in the log, so that a float is none of the whole numbers.
+_Integer = Annotated[int, Field(ge=-(2**64), le=2**64)]
+_Float = Annotated[float, BeforeValidator(lambda value: "" if type(value) is int else value)]
+Metadata = Annotated[dict[Text, _Words | bool | _Integer | _Float | None], Field(max_length=32)]
 _MOST_PARAMETERS = 32
 _MOST_ITEMS = 10_000  # of one request with many
 PartObject = Annotated[dict[str, Any], Field(min_length=1, max_length=_MOST_PARAMETERS)]

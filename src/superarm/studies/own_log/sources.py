@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from superarm.features.tables import exactly
 from superarm.reporting import need
 from superarm.studies.own_table import csv_file
 from superarm.studies.own_table.csv_file import TableError
@@ -148,7 +149,7 @@ class _DuckDBAnswer:
 
         # As arrays, without a Python object per cell.
         chosen = [duckdb.ColumnExpression(name) for name in wanted]
-        return self._relation.select(*chosen).fetchnumpy()
+        return exactly(self._relation.select(*chosen)).fetchnumpy()
 
 
 @contextmanager

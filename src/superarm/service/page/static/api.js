@@ -31,9 +31,9 @@ export const key = {
 /**
  * @param {string} method
  * @param {string} path
- * @param {{ body?: unknown, headers?: Record<string, string> }} options
+ * @param {{ body?: unknown, headers?: Record<string, string>, isWatched?: boolean }} options
  */
-async function send(method, path, { body, headers = {} } = {}) {
+async function send(method, path, { body, headers = {}, isWatched = method === "GET" } = {}) {
   /** @type {Record<string, string>} */
   const all = { Accept: "application/json", ...headers };
   if (body !== undefined) all["Content-Type"] = "application/json";
@@ -50,7 +50,10 @@ async function send(method, path, { body, headers = {} } = {}) {
   const response = await fetch(path, options).catch(() => {
     throw new Problem({
       title: "The server cannot be reached",
-      fix: "Check that superarm serve is running. This page tries again by itself.",
+      // What a person asked for is not sent again without that person.
+      fix: isWatched
+        ? "Check that superarm serve is running. This page tries again by itself."
+        : "Check that superarm serve is running, then do it again.",
     });
   });
   if (!response.ok) throw new Problem(await problemOf(response), response.status);
@@ -120,7 +123,7 @@ export const deleteBandit = ({ id, name }) => send("DELETE", banditPath(id) + se
 export const bandit = (id, top, query) => json("GET", banditPath(id) + search({ top, query }));
 
 /** @type {() => Promise<Parts>} */
-export const parts = () => json("GET", "v1/parts");
+export const parts = () => json("GET", "v1/parts", { isWatched: false });
 
 /** @type {(body: object) => Promise<Bandit>} */
 export const create = (body) => json("POST", "v1/bandits", { body, headers: idempotent() });
@@ -134,7 +137,8 @@ export const decisions = (id, status, limit) =>
   json("GET", `${banditPath(id)}/decisions${search({ status, limit })}`);
 
 /** @type {(id: string) => Promise<Explanation>} */
-export const explanation = (id) => json("GET", `${decisionPath(id)}/explanation`);
+export const explanation = (id) =>
+  json("GET", `${decisionPath(id)}/explanation`, { isWatched: false });
 
 /** @type {(id: string, outcomes: Record<string, unknown>) => Promise<unknown>} */
 export const tell = (id, outcomes) =>
