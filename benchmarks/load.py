@@ -1,7 +1,7 @@
 """The throughput of the service as ratios: against the framework, the library, and with workers.
 
     python benchmarks/load.py [--rounds N] [--seconds S] [--postgres URL] [--events N]
-                              [--old FILE.db] [--no-workers] [--out FILE.json]
+                              [--old FILE.db] [--no-workers] [--share S] [--out FILE.json]
     python benchmarks/load.py --from FILE.json
 
 5 of 5,000 arms, 64 clients with one request at a time, everything durable. Ratios are of figures
@@ -9,7 +9,8 @@ from the same round, and the table has their medians over the rounds:
 
 - single requests against a bare Starlette application with answers of the same size;
 - bulk requests of 100 against the library's own ``ask`` and ``tell``;
-- two workers against one, with two bandits;
+- two workers against one, with two bandits; with ``--share`` also with that share of a core each,
+  so that the cores of the machine are not the limit (Linux, root);
 - the default belief against `BetaBelief`, which all other bandits have;
 - the 99th percentile of the latency against the median, also while a page watches a bandit with
   many events, another bandit has a million arms, and a third has a reward that sleeps.
@@ -37,12 +38,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from rich.console import Console
 from rich.table import Table
 
 import superarm as sa
 from load_beside import beside, copy_old, make_old
 from load_costs import costs
+from load_shares import limited, workers_of
 from server_process import Server
 from superarm.client import Client
 from superarm.service import server as service
@@ -54,6 +57,7 @@ TARGETS = {
     "single / bare": 0.40,
     "bulk / library": 0.60,
     "two workers / one": 1.8,
+    "two workers / one, limited": 1.8,
     "p99 / median": 5.0,
     "p99 / median, busy": 5.0,
 }
@@ -64,6 +68,7 @@ ON_THE_PAGE = {
     "default belief / beta": "the same with the default belief, × `beta`",
     "bulk / library": f"rate of requests for {BULK} at once, × library",
     "two workers / one": "rate of two workers with two bandits, × one worker",
+    "two workers / one, limited": "the same with half a core for each worker",
     "p99 / median": "99th percentile of the latency, × median",
     "p99 / median, busy": "the same beside slow and large bandits",
 }
@@ -144,6 +149,11 @@ def rounds(folder: Path, databases: tuple[str, str], options: Any) -> list[dict[
             if options.workers:
                 row["one worker"] = load(one, bandits[:2], seconds, databases[0])
                 row["two workers"] = load(two, others[:2], seconds, databases[1])
+            if options.workers and options.share:
+                pids = [pid for server in (one, two) for pid in workers_of(server.process.pid)]
+                with limited(pids, options.share):
+                    row["one limited"] = load(one, bandits[:2], seconds, databases[0])
+                    row["two limited"] = load(two, others[:2], seconds, databases[1])
             row["default"] = load(one, bandits[2:], seconds, databases[0])
             more = {"clients": 2, "bulk": BULK}
             row["default, bulk"] = load(one, bandits[2:], seconds, databases[0], **more)
@@ -160,6 +170,9 @@ def busy(folder: Path, database: str, options: Any) -> dict[str, Any]:
             make_old(store, options.events)
     with service.opened(str(kept), "read") as source, service.opened(database, "serve") as store:
         old = copy_old(source, store)
+    if database.startswith("postgresql"):
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("CHECKPOINT")  # the copy is on the disk before anything is measured
     path = f"{HERE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     os.environ["PYTHONPATH"] = path
     with (
@@ -195,6 +208,8 @@ def ratios(found: dict[str, Any]) -> dict[str, float]:
         made["two workers / one, by processor time"] = 2 * median(
             "one worker", "two workers", "cpu_ms"
         )
+    if found["rounds"] and "two limited" in found["rounds"][0]:
+        made["two workers / one, limited"] = median("two limited", "one limited")
     if "busy" in found:
         made["p99 / median, busy"] = found["busy"]["p99_ms"] / found["busy"]["p50_ms"]
     return made
@@ -234,6 +249,7 @@ def markdown(found: dict[str, Any]) -> str:
     rows = [
         [said, *(f"{found[kind]['ratios'][name]:.2f}" for kind in kinds)]
         for name, said in ON_THE_PAGE.items()
+        if name in found[kinds[0]]["ratios"]
     ]
     lines = [f"| {' | '.join(map(str, row))} |" for row in [head, *rows]]
     return "\n".join([lines[0], "|---|" + "---:|" * len(kinds), *lines[1:]])
@@ -271,6 +287,9 @@ def main() -> None:
     )
     parser.add_argument(
         "--old", type=Path, help="where the watched bandit is, or will be; for several runs"
+    )
+    parser.add_argument(
+        "--share", type=float, default=0.0, help="of a core for each worker; 0 for no limit"
     )
     parser.add_argument("--no-workers", dest="workers", action="store_false")
     parser.add_argument("--folder", help="where files go, for the disk that they are to be on")
