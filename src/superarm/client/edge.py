@@ -68,7 +68,8 @@ class EdgeBandit:
     --------
     >>> import httpx, superarm as sa
     >>> from superarm.sessions.edge import share
-    >>> home = sa.Session(sa.Policy(sa.BetaBelief(4), sa.TopK(), sa.LinearReward(4), 2), seed=1)
+    >>> policy = sa.Policy(sa.BetaBelief(4), sa.TopK(), sa.LinearReward(4), 2)
+    >>> home = sa.Session(policy, ["ant", "bee", "cat", "dog"], seed=1)
     >>> parts = {"belief": {"kind": "beta"}, "oracle": {"kind": "top_k"}}
     >>> spec = {**parts, "k": 2, "prior": None, "reward": {"name": "linear"}}
     >>> def service(request):  # stands for a service in this example
@@ -81,7 +82,7 @@ class EdgeBandit:
     ...     decision = edge.ask()
     ...     edge.tell(decision, dict.fromkeys(decision.arms, 1.0))
     ...     decision.id, edge.sync()
-    (1, 2)
+    ('bee', 'cat')
     ('b1.s1-1', 1)
     """
 
