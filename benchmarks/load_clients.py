@@ -6,7 +6,7 @@ Each client has one connection and one request at a time: a decision, then its o
 With ``--bulk`` each request has so many decisions, or the outcomes of so many. Prints JSON: the
 number of decisions and outcomes, the latencies of all answers after the warm-up, and the processor
 time of the clients. They use plain sockets and take little time, because they share the cores with
-the server.
+the server: answers are read by patterns, and outcomes are drawn before the requests.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import select
 import socket
 import sys
@@ -22,11 +23,16 @@ from typing import Any
 
 # Python allocates all of it for every answer: a megabyte would take a third of a client's time.
 _CHUNK = 1 << 16
-_HEAD = "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+_HEAD = b"POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+_ANSWER = re.compile(
+    rb"HTTP/1.1 (\d+).*?\r\ncontent-length: *(\d+)\r\n(?:.*?\r\n)?\r\n", re.I | re.S
+)
+_DECISION = re.compile(rb'"id": *"([^"]*)".*?"arms": *\[([^]]*)\]', re.S)
+_MEAN, _N_DRAWS = 0.3, 1024
 
 
-def request(path: str, body: str) -> bytes:
-    return f"{_HEAD.format(path=path)}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+def request(path: bytes, body: bytes) -> bytes:
+    return b"%sContent-Length: %d\r\n\r\n%s" % (_HEAD % path, len(body), body)
 
 
 class Client:
@@ -36,29 +42,27 @@ class Client:
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._random, self._got = random.Random(seed), b""
+        self._drawn: dict[int, list[bytes]] = {}
         if bulk:
-            items = ",".join([f'{{"bandit":"{bandit}"}}'] * bulk)
-            self._ask = request("/v1/decisions", f'{{"decisions":[{items}]}}')
+            items = b",".join([b'{"bandit":"%s"}' % bandit.encode()] * bulk)
+            self._ask = request(b"/v1/decisions", b'{"decisions":[%s]}' % items)
         else:
-            self._ask = request(f"/v1/bandits/{bandit}/decisions", "{}")
+            self._ask = request(b"/v1/bandits/%s/decisions" % bandit.encode(), b"{}")
         self._bulk, self._asks = bulk, False
         self.start = 0.0
 
     def first(self) -> None:
         self._send(self._ask, asks=True)
 
-    def answer(self) -> Any:
-        """The answer, if all of it is there; None otherwise."""
+    def answer(self) -> bytes | None:
+        """The body of the answer, if all of it is there; None otherwise."""
         self._got += self.socket.recv(_CHUNK)
-        head, end, body = self._got.partition(b"\r\n\r\n")
-        if not end:
+        head = _ANSWER.match(self._got)
+        if head is None or len(self._got) - head.end() < int(head[2]):
             return None
-        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
-        if len(body) < length:
-            return None
-        self._got = b""
-        if head[9:10] != b"2":
-            raise RuntimeError(f"the answer must be 2xx, got {head[:12]!r} {body[:200]!r}")
+        body, self._got = self._got[head.end() :], b""
+        if head[1][:1] != b"2":
+            raise RuntimeError(f"the answer must be 2xx, got {head[1]!r} {body[:200]!r}")
         return body
 
     def next(self, body: bytes) -> bool:
@@ -71,18 +75,27 @@ class Client:
         return asked
 
     def _outcomes(self, body: bytes) -> bytes:
-        answer = json.loads(body)
+        decisions = _DECISION.findall(body)
         if not self._bulk:
-            told = f'{{"outcomes":{{{self._told(answer["arms"])}}}}}'
-            return request(f"/v1/decisions/{answer['id']}/outcomes", told)
-        made = [one["answer"] for one in answer["results"]]
+            ((decision, arms),) = decisions
+            told = b'{"outcomes":{%s}}' % self._told(arms)
+            return request(b"/v1/decisions/%s/outcomes" % decision, told)
         items = [
-            f'{{"decision":"{one["id"]}","outcomes":{{{self._told(one["arms"])}}}}}' for one in made
+            b'{"decision":"%s","outcomes":{%s}}' % (decision, self._told(arms))
+            for decision, arms in decisions
         ]
-        return request("/v1/outcomes", f'{{"outcomes":[{",".join(items)}]}}')
+        return request(b"/v1/outcomes", b'{"outcomes":[%s]}' % b",".join(items))
 
-    def _told(self, arms: list[str]) -> str:
-        return ",".join(f'"{arm}":{int(self._random.random() < 0.3)}' for arm in arms)
+    def _told(self, arms: bytes) -> bytes:
+        """Names and outcomes. The outcomes of a decision are one of many sets drawn before."""
+        names = arms.split(b",")
+        drawn = self._drawn.get(len(names))
+        if drawn is None:
+            drawn = self._drawn[len(names)] = [
+                b",".join(b"%%s:%d" % (self._random.random() < _MEAN) for _ in names)
+                for _ in range(_N_DRAWS)
+            ]
+        return self._random.choice(drawn) % tuple(names)
 
     def _send(self, data: bytes, *, asks: bool) -> None:
         self._asks, self.start = asks, time.perf_counter()
