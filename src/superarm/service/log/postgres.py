@@ -45,7 +45,10 @@ _EVENTS_PER_INSERT = 1000  # a statement takes at most 65,535 values
 # The first statements of a commit that has no lock yet. They divide by 0 if the bandit is gone, or
 # has later events: only an error keeps the statements behind them from being executed.
 _LOCKED = "(SELECT 1 FROM bandits WHERE number = ? AND k > 0 FOR UPDATE) AS locked"
-_LATER = "(SELECT 1 FROM events WHERE bandit = ? AND seq > ? LIMIT 1) AS later"
+# In the order of the primary key. Without an order PostgreSQL may expect to meet such a row soon if
+# it reads the table from its start. As a rule there is none, so it would read the whole table.
+_FIRST_LATER = "SELECT 1 FROM events WHERE bandit = {number} AND seq > {seen} ORDER BY seq LIMIT 1"
+_LATER = f"({_FIRST_LATER.format(number='?', seen='?')}) AS later"
 _LOCK, _NO_NEWS = f"SELECT 1 / count(*) FROM {_LOCKED}", f"SELECT 1 / (1 - count(*)) FROM {_LATER}"
 # Several processes make checkpoints and bases, and an older one must not replace a newer one.
 _ONLY_NEWER = " WHERE (old.meta::json->>'seq')::bigint < (excluded.meta::json->>'seq')::bigint"
@@ -187,7 +190,7 @@ class PostgresStore(SharedQueries):
         begin = (
             "BEGIN; "
             f"SELECT 1 FROM bandits WHERE number = {number:d} AND k > 0 FOR UPDATE; "
-            f"SELECT 1 FROM events WHERE bandit = {number:d} AND seq > {after} LIMIT 1"
+            + _FIRST_LATER.format(number=f"{number:d}", seen=after)
         )
         try:
             answers = connection.execute(begin)
