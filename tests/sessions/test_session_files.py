@@ -194,6 +194,19 @@ def test_another_policy_is_refused_and_left_alone(tmp_path, make, says):
     assert made.evaluations == 0
 
 
+def test_errors_of_a_function_that_makes_the_policy_are_its_own(tmp_path):
+    path = tmp_path / "session"
+    sa.Session(sa.thompson(sa.LinearReward(4), k=2), seed=1).save(path)
+    with pytest.raises(TypeError, match="takes 0 positional arguments but 1 was given"):
+        sa.Session.load(path, lambda: sa.thompson(sa.LinearReward(4), k=2))
+    with pytest.raises(ValueError, match=r"^k must be"):
+        sa.Session.load(path, lambda n_arms: sa.thompson(sa.LinearReward(n_arms), k=5))
+    with pytest.raises(TypeError, match=r"^policy must be a Policy, .* returned NoneType$"):
+        sa.Session.load(path, lambda n_arms: None)
+    with pytest.raises(TypeError, match=r"^policy must be a Policy, .* got str$"):
+        sa.Session.load(path, "thompson")
+
+
 def test_versions(tmp_path, monkeypatch):
     path = tmp_path / "session"
     monkeypatch.setattr(files, "VERSION", 2)

@@ -46,15 +46,13 @@ class Session(SessionView):
     expiry
         When decisions expire. The default is never.
     rewards
-        ``rewards(n_arms)`` makes the reward when arms are added: for example
-        ``superarm.LinearReward``.
+        ``rewards(n_arms)`` makes the reward when arms are added, as ``superarm.LinearReward`` does.
     keep
         How many closed decisions are remembered, to recognise repeated feedback.
     explain_last
         How many of the last decisions `explain` can explain. Each keeps all of theta in memory.
     clock
-        Returns seconds, like ``time.time``. They are saved in the file, so they must mean the same
-        after a restart.
+        Returns seconds, like ``time.time``. They are saved, and must mean the same after a restart.
     key
         The beginning of the ids of decisions. The default is made from the seed.
     holdout
@@ -294,7 +292,9 @@ class Session(SessionView):
         """The session of `to_bytes`. ``path`` is its name in error messages."""
         with files.as_file_error(path):
             saved = files.decode(data, path)
-            made = state.matching_policy(saved, policy)
+            wanted = state.wanted_policy(saved)
+        made = state.made_like(wanted, policy)  # errors of the caller's function stay
+        with files.as_file_error(path):
             session = cls(made, rewards=rewards, clock=clock, **state.settings(saved))
             state.load_state(session._unlocked, saved)
         return session

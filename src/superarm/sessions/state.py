@@ -79,11 +79,19 @@ def state_later(session: UnlockedSession) -> Callable[[], dict[str, Any]]:
     return complete
 
 
-def matching_policy(state: dict[str, Any], policy: Policy | Callable[[int], Policy]) -> Policy:
-    """The policy to load the state into. Refuses one that is not made like the saved one."""
+def wanted_policy(state: dict[str, Any]) -> dict[str, Any]:
+    """What the policy to load the state into must have."""
     wanted = {name: state["policy"][name] for name in _MUST_AGREE}
-    wanted["oracle"] = _RENAMED.get(wanted["oracle"], wanted["oracle"])
-    made = policy if isinstance(policy, Policy) else policy(wanted["n_arms"])
+    return {**wanted, "oracle": _RENAMED.get(wanted["oracle"], wanted["oracle"])}
+
+
+def made_like(wanted: dict[str, Any], policy: Policy | Callable[[int], Policy]) -> Policy:
+    """The policy, or the one that a function makes. Refuses one that has something else."""
+    made = policy(wanted["n_arms"]) if callable(policy) else policy
+    if not isinstance(made, Policy):
+        expected = "policy must be a Policy, or a function of n_arms that returns one"
+        came = "a function that returned " if callable(policy) else ""
+        raise TypeError(f"{expected}, got {came}{type(made).__name__}")
     found = _describe(made)
     came = {name: found[name] for name in _MUST_AGREE}
     if came != wanted:
