@@ -1,5 +1,8 @@
 """KOfM against a `Feasible` without constraints, and a plain k at the edge."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -68,5 +71,36 @@ def test_nothing_of_the_size_of_the_problem_is_made():
     assert str(feasible) == "5 of 1000000000000000 arms"
 
 
-def test_slices_take_it_for_a_number():
+class OrderOfTheta:
+    """An oracle that knows nothing of feasible sets."""
+
+    report = None
+
+    def select(self, reward, theta, k, *, rng):
+        return np.sort(np.argpartition(-np.asarray(theta), k - 1)[:k])
+
+
+def test_it_is_a_number_to_oracles_that_know_no_sets():
+    reward, rng = sa.LinearReward(9), np.random.default_rng(0)
     assert list(range(9))[: KOfM(2, 5)] == [0, 1]
+    for k in (1, 4, 9):
+        plain = sa.Policy(sa.BetaBelief(9), OrderOfTheta(), reward, k)
+        same = sa.Policy(sa.BetaBelief(9), sa.TopK(), reward, k)
+        for seed in range(20):
+            arms = plain.ask(rng=np.random.default_rng(seed))
+            assert np.array_equal(arms, same.ask(rng=np.random.default_rng(seed)))
+            outcomes = rng.random(k).round()
+            plain.tell(arms, outcomes, rng=rng)
+            same.tell(arms, outcomes, rng=rng)
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda k: pickle.loads(pickle.dumps(k))]
+)
+def test_copies_have_all_of_it(copied):
+    one = KOfM(2, 5)
+    assert one.undecided.all()  # what is remembered comes along
+    same = copied(one)
+    assert (type(same), same, same.k, same.n_arms, same.n_most) == (KOfM, 2, 2, 5, 2)
+    assert same.is_feasible([0, 4])
+    assert type(same.k) is int

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import chain, combinations, islice
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,11 +30,13 @@ _LEAST_SIZE = 4
 _SETS_PER_BLOCK = 1 << 16
 
 
-class KOfM:
+class KOfM(int):
     """All sets of ``k`` of ``n_arms`` arms, the paper's K of m: no constraint but the size.
 
     `Policy` and the oracles turn a whole number ``k`` into a `KOfM`, so you rarely make one
-    yourself. Nothing of size ``n_arms`` is allocated before it is needed.
+    yourself. It is still the number ``k``, so an oracle that knows nothing of feasible sets can
+    calculate with it: ``order[:k]``, ``k - 1``. Nothing of size ``n_arms`` is allocated before it
+    is needed.
 
     Parameters
     ----------
@@ -50,14 +52,25 @@ class KOfM:
     array([1, 3])
     >>> two.is_feasible([0, 1, 2]), two.n_candidates
     (False, 6)
+    >>> two - 1
+    1
     """
 
+    n_arms: int
+    k: int
+    n_most: int
     same_size = True
     weights = None
 
-    def __init__(self, k: int, n_arms: int) -> None:
-        self.n_arms = as_count(n_arms, "n_arms", least=1)
-        self.k = self.n_most = as_k(k, self.n_arms)
+    def __new__(cls, k: int, n_arms: int) -> Self:
+        n_arms = as_count(n_arms, "n_arms", least=1)
+        made = super().__new__(cls, as_k(k, n_arms))
+        made.n_arms, made.k = n_arms, int(made)
+        made.n_most = made.k
+        return made
+
+    def __getnewargs__(self) -> tuple[int, int]:  # type: ignore[override]
+        return self.k, self.n_arms
 
     @property
     def must(self) -> IndexArray:
@@ -132,10 +145,6 @@ class KOfM:
     def n_candidates(self) -> int:
         """How many sets there are."""
         return math.comb(self.n_arms, self.k)
-
-    def __index__(self) -> int:
-        """k, so that an oracle that knows nothing but a number can use it as one: ``order[:k]``."""
-        return self.k
 
     def __str__(self) -> str:
         return f"{self.k} of {self.n_arms} arms"
