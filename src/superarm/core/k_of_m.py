@@ -63,6 +63,7 @@ class KOfM(int):
     weights = None
 
     def __new__(cls, k: int, n_arms: int) -> Self:
+        """The sets, as the number k."""
         n_arms = as_count(n_arms, "n_arms", least=1)
         made = super().__new__(cls, as_k(k, n_arms))
         made.n_arms, made.k = n_arms, int(made)
