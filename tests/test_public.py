@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
@@ -135,6 +136,16 @@ def test_every_room_of_several_files_says_what_is_public(room):
 
 def test_the_version_is_the_packages():
     assert sa.__version__ == version("superarm")
+
+
+def test_every_room_that_the_package_names_is_there():
+    rooms = re.findall(r"`superarm\.(\w+)`", sa.__doc__)
+    assert len(rooms) >= 15
+    code = f"import superarm as sa\nprint(*[getattr(sa, room).__name__ for room in {rooms}])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == [f"superarm.{room}" for room in rooms]
+    with pytest.raises(AttributeError, match="module 'superarm' has no attribute 'polcy'"):
+        sa.polcy  # noqa: B018
 
 
 def test_importing_superarm_loads_the_rooms_and_no_extras():

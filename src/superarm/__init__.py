@@ -20,7 +20,11 @@ These names are enough for most programs. Everything else is in the rooms of the
 | `superarm.client` | the client of the service |
 """
 
-# The rooms are attributes of the package, so that `import superarm` is the only import needed.
+# The rooms are attributes of the package, so that `import superarm` is the only import needed. Some
+# are imported when they are first used, because that takes long or needs an extra: see the end.
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from superarm import advice as advice
 from superarm import beliefs as beliefs
 from superarm import core as core
@@ -141,3 +145,14 @@ __all__ = [
     "theory",
     "thompson",
 ]
+
+if TYPE_CHECKING:
+    from superarm import catalog as catalog
+    from superarm import client as client
+    from superarm import testing as testing
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in ("catalog", "client", "testing"):
+            return importlib.import_module(f"superarm.{name}")
+        raise AttributeError(f"module 'superarm' has no attribute {name!r}")

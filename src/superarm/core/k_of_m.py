@@ -50,10 +50,8 @@ class KOfM(int):
     >>> two = KOfM(2, n_arms=4)
     >>> two.best([0.1, 0.8, 0.3, 0.6], rng=np.random.default_rng(0))
     array([1, 3])
-    >>> two.is_feasible([0, 1, 2]), two.n_candidates
-    (False, 6)
-    >>> two - 1
-    1
+    >>> two.is_feasible([0, 1, 2]), two.n_candidates, two - 1
+    (False, 6, 1)
     """
 
     n_arms: int
@@ -66,8 +64,8 @@ class KOfM(int):
         """The sets, as the number k."""
         n_arms = as_count(n_arms, "n_arms", least=1)
         made = super().__new__(cls, as_k(k, n_arms))
-        made.n_arms, made.k = n_arms, int(made)
-        made.n_most = made.k
+        made.n_arms = n_arms
+        made.k = made.n_most = int(made)
         return made
 
     def __getnewargs__(self) -> tuple[int, int]:  # type: ignore[override]

@@ -26,6 +26,7 @@ from superarm.core.arguments import (
 from superarm.core.contexts import Contextual
 from superarm.core.k_of_m import as_feasible, top_k
 from superarm.core.limits import check_sets
+from superarm.core.members import check_parts
 from superarm.core.optional import SameDeclarations, SamplesTop, kind_has, offers
 from superarm.core.places import LearnsLists, LearnsPlaces
 from superarm.core.pools import Pools
@@ -77,11 +78,7 @@ class Policy:
         # Each policy counts its own evaluations.
         if isinstance(self.reward, Counted):
             self.reward = self.reward.uncounted
-        if self.belief.n_arms != self.reward.n_arms:
-            raise ValueError(
-                f"belief and reward must be about the same arms, "
-                f"got a belief of {self.belief.n_arms} and a reward of {self.reward.n_arms}"
-            )
+        check_parts(self.belief, self.oracle, self.reward)
         self.feasible = as_feasible(self.k, self.reward.n_arms)
         check_sets(self.oracle, self.feasible)
         # What the user gave, but a numpy integer as a plain one, and sets for these arms.

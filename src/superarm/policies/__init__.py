@@ -15,6 +15,7 @@ from superarm.beliefs import (
     UCBBelief,
 )
 from superarm.core import FeasibleSets, Oracle, Policy, Reward, as_feasible
+from superarm.core.members import n_arms_of, need
 from superarm.oracles import (
     ESCBIndex,
     GroupTesting,
@@ -80,7 +81,7 @@ def cts(
     >>> cts(sa.LinearReward(5), k=2, prior="learned").belief.shared
     0.0
     """
-    warn_of_own_draws(as_feasible(k, reward.n_arms))
+    warn_of_own_draws(as_feasible(k, n_arms_of(reward)))
     pair = _as_pair(prior)
     belief: BetaBelief | LearnedBetaBelief
     if pair is None:
@@ -117,6 +118,7 @@ def thompson(
     >>> type(policy.belief).__name__, policy.belief.shared, type(policy.oracle).__name__
     ('LearnedBetaBelief', 0.9, 'TopK')
     """
+    need(reward, "reward", "n_arms", "additive")
     shared = shared_seed(reward.n_arms, k) if shared is None else shared
     if shared == 0:
         warn_of_own_draws(as_feasible(k, reward.n_arms), "thompson with shared=0")
@@ -173,7 +175,7 @@ def cucb(
     >>> cucb(sa.LinearReward(5), k=2).belief.exploration  # as in the paper of CUCB
     1.5
     """
-    return Policy(UCBBelief(reward.n_arms, clip=clip), _or_singletons(oracle), reward, k)
+    return Policy(UCBBelief(n_arms_of(reward), clip=clip), _or_singletons(oracle), reward, k)
 
 
 def single_seed_ts(
@@ -189,7 +191,7 @@ def single_seed_ts(
     >>> type(single_seed_ts(sa.LinearReward(5), k=2).belief).__name__
     'SingleSeedBelief'
     """
-    return Policy(SingleSeedBelief(reward.n_arms), _or_singletons(oracle), reward, k)
+    return Policy(SingleSeedBelief(n_arms_of(reward)), _or_singletons(oracle), reward, k)
 
 
 def escb(reward: Reward, k: int | FeasibleSets, *, c: float = 0.0, limit: int = 10_000) -> Policy:
@@ -204,7 +206,7 @@ def escb(reward: Reward, k: int | FeasibleSets, *, c: float = 0.0, limit: int = 
     >>> policy.oracle.belief is policy.belief
     True
     """
-    belief = MeanBelief(reward.n_arms)
+    belief = MeanBelief(n_arms_of(reward))
     # The oracle reads the counts from the same belief that the policy updates.
     return Policy(belief, ESCBIndex(belief, c=c, limit=limit), reward, k)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from superarm.beliefs import Exp3Belief, MeanBelief, UCBBelief
 from superarm.beliefs.exp3 import exp3_gamma
 from superarm.core import FeasibleSets, Oracle, Policy, Reward, as_k_of_m
+from superarm.core.members import n_arms_of
 from superarm.oracles import (
     DependentRounding,
     EpsilonRandom,
@@ -35,7 +36,7 @@ def epsilon_greedy(
     0.05
     """
     explorer = EpsilonRandom(oracle or Singletons(), epsilon)
-    return Policy(MeanBelief(reward.n_arms), explorer, reward, k)
+    return Policy(MeanBelief(n_arms_of(reward)), explorer, reward, k)
 
 
 def explore_then_commit(
@@ -54,7 +55,7 @@ def explore_then_commit(
     explorer = ExploreThenCommit(oracle or Singletons(), n_explore)
     # With unseen = 0, the policy never commits to an arm that was pulled but whose outcome was not
     # seen.
-    return Policy(MeanBelief(reward.n_arms, unseen=0.0), explorer, reward, k)
+    return Policy(MeanBelief(n_arms_of(reward), unseen=0.0), explorer, reward, k)
 
 
 def exp3(
@@ -70,7 +71,7 @@ def exp3(
     >>> round(exp3(sa.LinearReward(50), k=2, horizon=10_000).belief.gamma, 3)
     0.068
     """
-    as_k_of_m(k, reward.n_arms, instead="thompson, cts or cucb")
+    as_k_of_m(k, n_arms_of(reward), instead="thompson, cts or cucb")
     if (horizon is None) == (gamma is None):
         raise ValueError(
             f"either horizon or gamma must be given, got horizon={horizon!r} and gamma={gamma!r}"
@@ -91,4 +92,4 @@ def random_sets(reward: Reward, k: int | FeasibleSets) -> Policy:
     'RandomSets'
     """
     # The belief is never used. This one draws nothing, so it costs least.
-    return Policy(UCBBelief(reward.n_arms), RandomSets(), reward, k)
+    return Policy(UCBBelief(n_arms_of(reward)), RandomSets(), reward, k)

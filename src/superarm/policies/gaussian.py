@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from superarm.beliefs import FlatGaussianBelief
 from superarm.core import FeasibleSets, Oracle, Policy, Reward, as_feasible
+from superarm.core.members import n_arms_of
 from superarm.oracles import Singletons
 
 
@@ -26,7 +27,7 @@ def cts_gaussian(
     >>> cts_gaussian(sa.LinearReward(5), k=2, shared=1.0).belief.shared
     1.0
     """
-    belief = FlatGaussianBelief(reward.n_arms, boost=beta, shared=shared)
+    belief = FlatGaussianBelief(n_arms_of(reward), boost=beta, shared=shared)
     return Policy(belief, oracle or Singletons(), reward, k)
 
 
@@ -48,6 +49,6 @@ def bg_cts(
     >>> bg_cts(sa.LinearReward(5), k=2).belief.set_size
     2
     """
-    n_most = max(1, as_feasible(k, reward.n_arms).n_most)
+    n_most = max(1, as_feasible(k, n_arms_of(reward)).n_most)
     belief = FlatGaussianBelief(reward.n_arms, boost=1 + lam, set_size=n_most, shared=shared)
     return Policy(belief, oracle or Singletons(), reward, k)

@@ -7,6 +7,7 @@ from typing import Literal
 from superarm.beliefs import LearnedBetaBelief, MeanBelief
 from superarm.core import FeasibleSets, Policy, Reward
 from superarm.core.arguments import as_count
+from superarm.core.members import n_arms_of
 from superarm.oracles import CLUCB, LUCB, SuccessiveAccepts, TopTwo
 
 
@@ -28,7 +29,7 @@ def top_two(
     """
     # With these settings draws have the law of the posteriors.
     belief = LearnedBetaBelief(
-        reward.n_arms, shared=0.0, optimism=0.0, spread=1.0, stay_after=0, wide=False
+        n_arms_of(reward), shared=0.0, optimism=0.0, spread=1.0, stay_after=0, wide=False
     )
     if best is not None and as_count(best, "best", least=1) > reward.n_arms:
         raise ValueError(f"best must be between 1 and {reward.n_arms} (n_arms), got {best}")
@@ -47,7 +48,7 @@ def clucb(reward: Reward, k: int | FeasibleSets, *, delta: float = 0.05) -> Poli
     >>> clucb(sa.LinearReward(5), k=2, delta=0.01).oracle.delta
     0.01
     """
-    belief = MeanBelief(reward.n_arms)
+    belief = MeanBelief(n_arms_of(reward))
     return Policy(belief, CLUCB(belief, delta), reward, k)
 
 
@@ -64,7 +65,7 @@ def lucb(
     >>> lucb(sa.LinearReward(5), k=2).oracle.bounds
     'kl'
     """
-    belief = MeanBelief(reward.n_arms)
+    belief = MeanBelief(n_arms_of(reward))
     return Policy(belief, LUCB(belief, delta, bounds=bounds), reward, k)
 
 
@@ -79,5 +80,5 @@ def successive_accepts(reward: Reward, k: int, *, horizon: int) -> Policy:
     >>> successive_accepts(sa.LinearReward(5), k=2, horizon=300).oracle.horizon
     300
     """
-    belief = MeanBelief(reward.n_arms)
+    belief = MeanBelief(n_arms_of(reward))
     return Policy(belief, SuccessiveAccepts(belief, horizon), reward, k)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from superarm.core import FeasibleSets, KOfM, Policy
+from superarm.core.members import need
 from superarm.core.optional import Adopts, HasLevel, Stateful
 from superarm.errors import SessionFileError
 from superarm.sessions.answers import go_to, replay
@@ -37,6 +38,7 @@ def state_later(session: UnlockedSession) -> Callable[[], dict[str, Any]]:
     """
     arms, ledger, seeding = session.arms, session.ledger, session.seeding
     policy, oracle = session.policy, session.policy.oracle
+    need(policy.belief, "the belief of a session that is saved", "state", "load")
     state = {
         "superarm": __version__,
         "policy": _describe(policy),

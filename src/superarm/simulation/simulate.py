@@ -17,6 +17,7 @@ from superarm.core import Environment, Policy, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_unit
 from superarm.core.contexts import GivesContext
 from superarm.core.environments import Observes
+from superarm.core.members import need
 from superarm.simulation.trace import Recorder, Trace
 
 Order = Literal["ascending", "best first"]
@@ -147,6 +148,8 @@ def _observe(
 def _check(policy: Policy, environment: Environment, order: Order) -> None:
     if order not in ("ascending", "best first"):
         raise ValueError(f"order must be 'ascending' or 'best first', got {order!r}")
+    need(policy, "policy", "ask", "tell", "reward")
+    need(environment, "environment", "n_arms", "pull")
     if environment.n_arms != policy.reward.n_arms:
         raise ValueError(
             "policy and environment must have the same number of arms, "
