@@ -5,7 +5,7 @@ import pytest
 
 import parts
 import superarm as sa
-from superarm.core import top_k
+from superarm.core import as_k_of_m, top_k
 from superarm.testing import (
     check_belief,
     check_environment,
@@ -173,6 +173,14 @@ class WritesIntoTheta(sa.Singletons):
         return arms
 
 
+class NumbersOnly(sa.Singletons):
+    """Works with a number k, but not with the KOfM that a Policy passes."""
+
+    def select(self, reward, theta, k, *, rng):
+        super().select(reward, theta, k, rng=rng)
+        return np.sort(np.argsort(self.report.values)[-k:])
+
+
 class PeeksOutside(sa.LinearReward):
     def batch(self, pools, theta):
         return np.minimum(super().batch(pools, theta) * (1 + theta[-1]), self.upper)
@@ -188,6 +196,7 @@ class Coarse(sa.Singletons):
 
     def select(self, reward, theta, k, *, rng):
         super().select(reward, theta, k, rng=rng)
+        k = as_k_of_m(k, reward.n_arms).k
         return top_k(self.report.values, k, rng=rng, tolerance=1e-9)
 
 
@@ -203,6 +212,7 @@ class Biased(sa.BernoulliArms):
         (check_belief, LearnsBeforeChecking, "must change nothing"),
         (check_oracle, ByIndex, "at random, not by index"),
         (check_oracle, WritesIntoTheta, "write into theta"),
+        (check_oracle, NumbersOnly, "begin select with theta, feasible = as_selection"),
         (check_oracle, Unordered, "ascending"),
         (check_oracle, Coarse, "a share of the values"),
         (check_reward, PeeksOutside(5), "single calls"),
