@@ -53,7 +53,7 @@ import noisy_rewards
 import superarm as sa
 from confident_threshold import ConfidentThresholdGreedy
 from lazy_rewards import REWARDS, Sum
-from superarm.core.optional import is_concave
+from superarm.core.declarations import is_concave
 from superarm.oracles import NoisyGreedy, NoisyLocalSearch, NoisySingletons
 from superarm.oracles._boundaries import one_sided, radius
 from superarm.oracles._noise import Known

@@ -1,7 +1,8 @@
 """Make the tables of docs/capacity.md: ``python docs/capacity_page.py``.
 
 The numbers come from docs/load.json and docs/edge.json, which benchmarks/load.py and
-benchmarks/edge.py write. A test checks that the page has what this program makes.
+benchmarks/edge.py write. The prose between the tables is in docs/templates/capacity.md.jinja. A
+test checks that the page has what this program makes.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from superarm.reporting import pages
 from superarm.reporting.tables import fill
 
 HERE = Path(__file__).parent
-PAGE = HERE / "capacity.md"
+PAGE, TEMPLATE = HERE / "capacity.md", HERE / "templates" / "capacity.md.jinja"
 RATES = {"10⁴": 1e4, "10⁶": 1e6}
 # Cores of one machine, and the share of them that a plan may use.
 CORES, USE = 16, 0.5
@@ -59,6 +61,11 @@ class Way:
 def read(name: str) -> Any:
     """What a benchmark has recorded."""
     return json.loads((HERE / f"{name}.json").read_text())
+
+
+def text(part: str, **found: Any) -> str:
+    """The prose of a part of the page, with its numbers."""
+    return pages.render(TEMPLATE, part=part, **found).strip("\n")
 
 
 def ways() -> list[Way]:
@@ -110,19 +117,18 @@ def _sum(one: float, other: float, digits: int) -> str:
 def conditions() -> str:
     """What was measured."""
     load = read("load")
-    return (
-        f"{load['k']} of {load['m']:,} arms, an additive reward. Over HTTP: {load['clients']} "
-        f"clients, or 2 with bulk requests, on {load['cores']} cores that clients, server and "
-        f"database share (`benchmarks/load.py`). At the edge: `ask_many`, batches of 1,000, on "
-        f"another machine with 16 cores (`benchmarks/edge.py speed`)."
+    return text(
+        "conditions",
+        k=load["k"],
+        n_arms=f"{load['m']:,}",
+        n_clients=load["clients"],
+        n_cores=load["cores"],
     )
 
 
 def machines() -> str:
     """The machines for the default belief."""
     lines = [
-        f"Machines with {CORES} cores of which {USE:.0%} are used, for the default belief:",
-        "",
         "| decisions | database | "
         + " | ".join(f"{rate}/s: servers, others, bandits" for rate in RATES)
         + " |",
@@ -132,9 +138,7 @@ def machines() -> str:
         if way.belief == "default":
             each = [", ".join(f"{n:,}" for n in way.machines(rate)) for rate in RATES.values()]
             lines.append(f"| {' | '.join([way.name, way.database, *each])} |")
-    return "\n".join(
-        [*lines, "", "*Others* are machines of PostgreSQL, or of clients at the edge."]
-    )
+    return text("machines", n_cores=CORES, used=f"{USE:.0%}", table="\n".join(lines))
 
 
 PARTS: dict[str, Callable[[], str]] = {

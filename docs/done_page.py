@@ -100,7 +100,7 @@ def samples() -> str:
         lines.append([name, f"{about['k']} of {about['arms']}", floor, *cells, *ratios])
     heading = ["problem", "k of m", "floor", "`top_two`", "rival in sets", "`top_two`, single"]
     heading += ["rival, single", "rival, own stop", "equal pulls", "ratio", "ratio, own stop"]
-    return as_markdown(Table(heading, lines, n_texts=2))
+    return as_markdown(Table(heading, lines))
 
 
 def ratios() -> str:

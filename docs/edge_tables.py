@@ -1,6 +1,7 @@
 """Make the tables of docs/edge.md: ``python docs/edge_tables.py``.
 
-The numbers come from docs/edge.json, which benchmarks/edge.py writes.
+The numbers come from docs/edge.json, which benchmarks/edge.py writes. The prose between the tables
+is in docs/templates/edge.md.jinja.
 ``tests/benchmarks/test_edge_page.py`` checks that the page has what this program makes.
 """
 
@@ -13,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from superarm.reporting import pages
 from superarm.reporting.tables import fill
 
 HERE = Path(__file__).parent
-PAGE = HERE / "edge.md"
+PAGE, TEMPLATE = HERE / "edge.md", HERE / "templates" / "edge.md.jinja"
 NAMES = {
     "uniform": "uniform means, 5 of 200",
     "low rate": "low rates, 5 of 200",
@@ -32,6 +34,11 @@ RATES = (1, 10, 100)
 def read() -> Any:
     """What the benchmark has recorded."""
     return json.loads((HERE / "edge.json").read_text())
+
+
+def text(part: str, **found: Any) -> str:
+    """The prose of a part of the page, with its numbers."""
+    return pages.render(TEMPLATE, part=part, **found).strip("\n")
 
 
 def regret() -> str:
@@ -68,19 +75,15 @@ def _is(setting: dict[str, Any], rate: int, has_pace: bool, faulty: bool) -> boo
 def verdict() -> str:
     """On which problems the regret is within 2%, by rate."""
     rows = [row for row in read()["regret"]["rows"] if row["belief"] == "beta"]
-    lines = []
+    rates = []
     for rate in RATES:
         of = [row for row in rows if _is(row["setting"], rate, True, False)]
         within = [row for row in of if row["more"] <= 0.02]
         others = [f"{NAMES[row['problem']]} ({shown(row)})" for row in of if row["more"] > 0.02]
         syncs = np.mean([row["syncs"] for row in of if row["problem"] == "uniform"])
-        lines.append(
-            f"- At {rate} per second and `every=60`, the mean is within 2% on {len(within)} of "
-            f"{len(of)} problems"
-            + (f"; it is above on {', '.join(others)}. " if others else ". ")
-            + f"10,000 decisions took {syncs:,.0f} syncs per client."
-        )
-    return "\n".join(lines)
+        found = {"rate": rate, "n_within": len(within), "n": len(of), "above": others}
+        rates.append({**found, "syncs": f"{syncs:,.0f}"})
+    return text("verdict", rates=rates)
 
 
 def shown(row: dict[str, Any]) -> str:
@@ -110,12 +113,6 @@ def speed() -> str:
 def throughput() -> str:
     """The rates of several client processes."""
     found = read()["throughput"]
-    caption = (
-        f"Number of client processes: {found['processes']}, of server processes: "
-        f"{found['workers']}, of bandits: {found['bandits']}. {found['at_once']:,} decisions per "
-        f"call, a sync after {found['batch']:,}, propensities from {found['samples']:,} samples "
-        f"per call:"
-    )
     lines = [
         "| belief | arms | propensities | decisions/s, all merged | decisions/s without syncs "
         "| decisions/s of a client core | merged/s of a server core |",
@@ -126,7 +123,9 @@ def throughput() -> str:
         cells += [f"{row[name]:,.0f}" for name in ("per_s", "deciding_per_s")]
         cells += [f"{1e6 / row[name]:,.0f}" for name in ("client_us", "server_us")]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([caption, "", *lines])
+    counts = ("processes", "workers", "bandits", "at_once", "batch", "samples")
+    said = {name: f"{found[name]:,}" for name in counts}
+    return text("throughput", table="\n".join(lines), **said)
 
 
 PARTS: dict[str, Callable[[], str]] = {

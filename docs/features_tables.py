@@ -1,7 +1,8 @@
 """Make the tables and the picture of scale in docs/features.md: ``python docs/features_tables.py``.
 
 The numbers come from docs/linear.json, docs/contextual_peers.json and docs/calibration.json. The
-programs of the same names in ``benchmarks`` write these files.
+programs of the same names in ``benchmarks`` write these files. The prose between the tables is in
+docs/templates/features.md.jinja.
 ``tests/benchmarks/test_features_page.py`` checks that the page has what this program makes.
 """
 
@@ -14,18 +15,25 @@ from typing import Any
 
 import numpy as np
 
+from superarm.reporting import pages
 from superarm.reporting.figures import logarithmic, panels, plain, render
 from superarm.reporting.palette import BLUE, GREEN, INK, RED
 from superarm.reporting.tables import Table, as_markdown, fill
 
 HERE = Path(__file__).parent
 PAGE, PICTURE = HERE / "features.md", HERE / "features-scale.svg"
+TEMPLATE = HERE / "templates" / "features.md.jinja"
 SIZES, COLUMNS, ROUNDS = (10_000, 100_000, 1_000_000), (10, 20, 50), (100, 1000, 3000)
 
 
 def read(name: str) -> Any:
     """What a benchmark has recorded."""
     return json.loads((HERE / f"{name}.json").read_text())
+
+
+def text(part: str, **found: Any) -> str:
+    """The prose of a part of the page, with its numbers."""
+    return pages.render(TEMPLATE, part=part, **found).strip("\n")
 
 
 def curve(rows: Any, n_arms: int, n_columns: int, own: float = 0.0) -> list[dict[str, Any]]:
@@ -44,10 +52,11 @@ def scale() -> str:
             lines.append([f"{n_arms:,}", str(n_columns), *cells])
     table = Table(["arms", "features", *(f"round {t:,}" for t in ROUNDS)], lines)
     compared, differ = 10 * len(rows), sum(row["different"] for row in rows)
-    return (
-        f"Share of arms scored, and time of a round relative to the dense numpy round; less is "
-        f"better. {differ} of more than {compared // 1000 * 1000:,} decisions differ.\n\n"
-        + as_markdown(table)
+    return text(
+        "scale",
+        n_different=differ,
+        n_compared=f"{compared // 1000 * 1000:,}",
+        table=as_markdown(table),
     )
 
 
@@ -71,11 +80,8 @@ def contexts() -> str:
         for row in read("linear")
         if row["contexts"] == "new" and row["round"] == 300
     )
-    return as_markdown(Table(heading, lines)) + (
-        f"\n\nSo a round in a new context takes {many:.1f} times the float32 product with a "
-        f"million arms, and {few:.1f} times with 100,000. The torch engine does not play these "
-        "beliefs."
-    )
+    table = as_markdown(Table(heading, lines))
+    return text("contexts", table=table, many=f"{many:.1f}", few=f"{few:.1f}")
 
 
 def regret() -> str:
@@ -121,11 +127,7 @@ def stability() -> str:
     n_updates = found.pop("updates")
     worst = max(found.values())
     exponent = int(np.ceil(np.log10(worst)))
-    return (
-        f"After {n_updates:,} updates of one arm each, the precisions and covariances of "
-        "`LinearBelief` differ from a fresh solve by less than "
-        f"1e{exponent}, relative to the largest number."
-    )
+    return text("stability", n_updates=f"{n_updates:,}", least=f"1e{exponent}")
 
 
 _TIMED = (1000, 10_000, 100_000)

@@ -173,6 +173,15 @@ class WritesIntoTheta(sa.Singletons):
         return arms
 
 
+class ArraysOnly(sa.Singletons):
+    """Works with an array theta, but not with the Sample that a Policy passes."""
+
+    def select(self, reward, theta, k, *, rng):
+        if not isinstance(theta, list | np.ndarray):
+            raise TypeError("theta must be an array")
+        return super().select(reward, theta, k, rng=rng)
+
+
 class PeeksOutside(sa.LinearReward):
     def batch(self, pools, theta):
         return np.minimum(super().batch(pools, theta) * (1 + theta[-1]), self.upper)
@@ -203,6 +212,7 @@ class Biased(sa.BernoulliArms):
         (check_belief, LearnsBeforeChecking, "must change nothing"),
         (check_oracle, ByIndex, "at random, not by index"),
         (check_oracle, WritesIntoTheta, "write into theta"),
+        (check_oracle, ArraysOnly, "begin select with theta, feasible = as_selection"),
         (check_oracle, Unordered, "ascending"),
         (check_oracle, Coarse, "a share of the values"),
         (check_reward, PeeksOutside(5), "single calls"),

@@ -8,7 +8,7 @@ from scipy.special import ndtr
 from scipy.stats import chi2_contingency, kstest
 
 from superarm.beliefs import BetaBelief, LearnedBetaBelief, _many_tops
-from superarm.beliefs._many_tops import Above, Ladder, ManyTops, Scored
+from superarm.beliefs._many_tops import ArmsAboveLevel, Ladder, ManyTops, Scored
 from superarm.beliefs._scores import PlainPosteriors, SharedScores, largest_score
 from superarm.core import top_k
 from superarm.core.bulk import WorksInBulk
@@ -70,7 +70,7 @@ def test_arms_above_a_level_have_their_probabilities(name):
     rng, tops = np.random.default_rng(1), tops_of(played(kind, 60, 30, **options))
     thresholds = Ladder.of(tops, 3, rng=rng).thresholds[12]
     common = tops.law.common_std * np.linspace(0.2, 0.6, 2000)
-    above = Above(tops, thresholds, common)
+    above = ArmsAboveLevel(tops, thresholds, common)
     # With k = 0 no sample lacks arms, and with k = 60 all do.
     found, whole = (above.draw(k, rng=rng) for k in (0, 60))
     assert (found.scores >= thresholds[found.arms] - 1e-9).all()

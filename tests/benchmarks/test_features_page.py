@@ -20,18 +20,21 @@ PAGE = (DOCS / "features.md").read_text()
 @pytest.mark.parametrize(
     ("words", "row"),
     [
-        ("Random sets reach", "random"),
-        ("`cts`", "cts"),
-        ("`thompson`", "thompson"),
-        ("`LogisticBelief` with features", "features"),
-        ("with the context", "context"),
-        ("with both", "both, hybrid"),
-        ("with both but features of other products", "shuffled features and context"),
-        ("`LinearBelief` with both", "both, linear"),
+        ("|random sets||", "random"),
+        ("|`cts`||", "cts"),
+        ("|`thompson`||", "thompson"),
+        ("|`LogisticBelief`|features|", "features"),
+        ("|`LogisticBelief`|context|", "context"),
+        ("|`LogisticBelief`|both|", "both, hybrid"),
+        (
+            "|`LogisticBelief`|both, with the features of other products|",
+            "shuffled features and context",
+        ),
+        ("|`LinearBelief`|both|", "both, linear"),
     ],
 )
 def test_values_of_the_shop(words, row):
-    [quoted] = re.findall(rf"(?<!`LinearBelief` ){re.escape(words)} (\d+)", PAGE)
+    [quoted] = re.findall(rf"{re.escape(words)}(\d+)\|", PAGE)
     assert int(quoted) == round(RECORDED["shop"][row]["mean"])
 
 

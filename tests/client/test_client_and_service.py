@@ -110,7 +110,7 @@ def test_refusals(client):
     bandit = client.create("no", 5, 2)
     decision = client.ask(bandit)
     client.tell(decision, {decision.arms[0]: 1.0})
-    with pytest.raises(sc.ConflictError, match="told as 1"):
+    with pytest.raises(sc.ConflictError, match="already has the outcome 1"):
         client.tell(decision, {decision.arms[0]: 0.0})
     with pytest.raises(sc.InvalidError, match="outcomes"):
         client.tell(decision, {decision.arms[0]: 7.0})

@@ -5,7 +5,7 @@ import pytest
 
 import parts
 import superarm as sa
-from superarm.core import Report, Scores, optional
+from superarm.core import Report, Scores, declarations, optional
 
 
 def offering(protocol, table, *arguments):
@@ -59,10 +59,30 @@ class Undeclared(sa.LinearReward):
 
 def test_declarations_default_to_false():
     reward = Undeclared(3)
-    assert not optional.is_concave(reward)
-    assert not optional.is_diminishing(reward)
-    assert optional.is_diminishing(sa.LinearReward(3))
+    assert not declarations.is_concave(reward)
+    assert not declarations.is_diminishing(reward)
+    assert declarations.is_diminishing(sa.LinearReward(3))
     assert sa.Counted(sa.LinearReward(3)).diminishing
+    assert not declarations.is_noisy(reward)
+    assert declarations.evaluations_per_value(reward) == 1
+    assert not declarations.shows_progress(reward)
+
+
+def test_a_black_box_offers_every_declaration():
+    reward = sa.BlackBox(
+        lambda arms, means: float(sum(means)),
+        n_arms=3,
+        lipschitz=1.0,
+        upper=3.0,
+        noisy=True,
+        repeats=4,
+        progress=True,
+    )
+    declared = (declarations.DeclaresConcave, declarations.DeclaresDiminishing)
+    declared += (declarations.DeclaresNoisy, declarations.Repeats, declarations.ShowsProgress)
+    assert all(isinstance(reward, protocol) for protocol in declared)
+    counted = sa.Counted(reward)
+    assert (counted.noisy, counted.repeats, counted.shows_progress) == (True, 4, True)
 
 
 def test_has_is_what_the_type_of_a_part_has():

@@ -238,8 +238,10 @@ def test_close_sets_are_left_to_the_solver(values, weights):
     """With their tolerances, and their random order of equal arms."""
     asked = []
     with pytest.MonkeyPatch.context() as patch:
-        solve = _programs.Problem._solved
-        patch.setattr(_programs.Problem, "_solved", lambda *given: asked.append(1) or solve(*given))
+        solve = _programs.IntegerProgram._solved
+        patch.setattr(
+            _programs.IntegerProgram, "_solved", lambda *given: asked.append(1) or solve(*given)
+        )
         feasible = Feasible(3, at_most=True, weights=weights, budget=1.0)
         feasible.best(np.array(values), rng=np.random.default_rng(0))
     assert asked

@@ -18,7 +18,7 @@ from superarm.advice.progress import StopProbing
 from superarm.advice.results import Witness
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.optional import SameDeclarations
+from superarm.core.declarations import SameDeclarations
 from superarm.core.stopping import may_stop
 from superarm.rewards import BlackBox
 

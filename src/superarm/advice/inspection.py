@@ -30,7 +30,7 @@ from superarm.core.arguments import (
     as_k,
     as_positive,
 )
-from superarm.core.optional import evaluations_per_value, is_concave, is_diminishing, is_noisy
+from superarm.core.declarations import evaluations_per_value, is_concave, is_diminishing, is_noisy
 
 _USUAL_K = 5  # the size of sets, if it is not given
 _NEEDED = (

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from superarm.catalog import ORACLES
 from superarm.core import Oracle, Pools, Reward
 from superarm.core.arguments import FloatArray
-from superarm.core.optional import evaluations_per_value, is_concave, is_diminishing, is_noisy
+from superarm.core.declarations import evaluations_per_value, is_concave, is_diminishing, is_noisy
 from superarm.environments import BernoulliArms
 from superarm.oracles import LocalSearch
 from superarm.policies import cts

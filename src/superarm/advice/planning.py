@@ -14,7 +14,7 @@ from superarm.advice.oracle_costs import ORACLE_COSTS, measure, refuses
 from superarm.advice.text import aligned, row_of, shown_s
 from superarm.core import Reward, notebook
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_k
-from superarm.core.optional import evaluations_per_value
+from superarm.core.declarations import evaluations_per_value
 from superarm.environments import BernoulliArms
 from superarm.oracles import Exhaustive
 from superarm.rewards import LinearReward, NetworkReward

@@ -195,7 +195,7 @@ class Ladder:
         parts = []
         for level in np.unique(first).tolist():
             rows = np.flatnonzero(first == level)
-            above = Above(tops, self.thresholds[level], common[rows])
+            above = ArmsAboveLevel(tops, self.thresholds[level], common[rows])
             found = above.draw(k, rng=rng)
             parts.append(found._replace(row=rows[found.row]))
         found = Scored.joined(parts)
@@ -213,7 +213,7 @@ class Ladder:
         return found.at(n_below >= least[found.row])
 
 
-class Above:
+class ArmsAboveLevel:
     """The arms above one level in several samples, as in `superarm.beliefs.beta_top_k.ArmsAbove`.
 
     Arm i exceeds its threshold with probability p_i, which depends on the common score of the

@@ -23,7 +23,10 @@ REWARDS = by_name(
         "The expected weight of the targets that the arms reach.",
         (
             Parameter(
-                "reach", "matrix", "One row per arm: the chance to reach each target.", REQUIRED
+                "reach",
+                "matrix",
+                "One row per arm: the probability that it reaches each target.",
+                REQUIRED,
             ),
             _WEIGHTS,
         ),

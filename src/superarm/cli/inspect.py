@@ -18,7 +18,7 @@ import click
 from superarm.cli import common
 from superarm.core import Reward
 from superarm.core.arguments import as_k
-from superarm.core.optional import evaluations_per_value
+from superarm.core.declarations import evaluations_per_value
 
 if TYPE_CHECKING:
     from superarm.advice import Inspection, Progress

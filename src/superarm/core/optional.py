@@ -1,9 +1,11 @@
 """What parts may offer beyond `protocols`: every optional member that some other code looks for.
 
-Those about places of arms are in `places`, those about contexts in `contexts`, those about many
-rounds at a time in `bulk`, and those of environments in `environments`. There is nothing to
-inherit. ``isinstance(part, Protocol)`` is slow. Code that runs in every round asks `kind_has`, or
-`offers` if the Protocol has more than methods.
+Those of rewards are in `declarations`, those of environments in `environments`, those about places
+of arms in `places`, those about contexts in `contexts`, those about many rounds at a time in
+`bulk`, and one of oracles in `replays`. There is nothing to inherit.
+
+``isinstance(part, Protocol)`` is slow. Code that runs in every round asks `kind_has`, or `offers`
+if the Protocol has more than methods.
 """
 
 from __future__ import annotations
@@ -150,70 +152,6 @@ class Adopts(Protocol):
 
     def adopt(self, arms: IndexArray, k: int | FeasibleSets, n_arms: int) -> None:
         """Go on as if ``select`` had returned these arms, without an evaluation."""
-
-
-# Rewards
-
-
-@runtime_checkable
-class DeclaresConcave(Protocol):
-    """A reward that says whether the value of each single arm is concave in its mean."""
-
-    @property
-    def concave(self) -> bool:
-        """Whether it is. `LazySingletons` then needs fewer evaluations."""
-
-
-def is_concave(reward: Reward) -> bool:
-    """Whether a reward declares ``concave``; False by default."""
-    # Not isinstance: since Python 3.12 that does not look whether a property can be read.
-    return bool(getattr(reward, "concave", False))
-
-
-@runtime_checkable
-class DeclaresDiminishing(Protocol):
-    """A reward that says whether its returns diminish."""
-
-    @property
-    def diminishing(self) -> bool:
-        """Whether raising a mean never lowers a value, and raises it less where means are higher.
-
-        An absent arm counts as one of mean 0. `LazyGreedy` then needs fewer evaluations.
-        """
-
-
-def is_diminishing(reward: Reward) -> bool:
-    """Whether a reward declares ``diminishing``; False by default."""
-    return bool(getattr(reward, "diminishing", False))
-
-
-def is_noisy(reward: Reward) -> bool:
-    """Whether a reward declares ``noisy``: equal questions can have different answers."""
-    return bool(getattr(reward, "noisy", False))
-
-
-def evaluations_per_value(reward: Reward) -> int:
-    """How many evaluations one value takes: ``repeats`` of a reward that averages; 1 by default."""
-    return int(getattr(reward, "repeats", 1))
-
-
-class SameDeclarations:
-    """What stands in for a reward, and declares the same."""
-
-    def __init__(self, reward: Reward) -> None:
-        self.uncounted = reward
-        self.n_arms = reward.n_arms
-        self.repeats = evaluations_per_value(reward)
-        self.shows_progress = bool(getattr(reward, "progress", False))
-
-    lipschitz = property(lambda self: self.uncounted.lipschitz)
-    upper = property(lambda self: self.uncounted.upper)
-    monotone = property(lambda self: self.uncounted.monotone)
-    zero_is_absent = property(lambda self: self.uncounted.zero_is_absent)
-    additive = property(lambda self: self.uncounted.additive)
-    concave = property(lambda self: is_concave(self.uncounted))
-    diminishing = property(lambda self: is_diminishing(self.uncounted))
-    noisy = property(lambda self: is_noisy(self.uncounted))
 
 
 # Feasible sets

@@ -24,10 +24,11 @@ from superarm.core.arguments import (
     shown_arms,
 )
 from superarm.core.contexts import Contextual
+from superarm.core.declarations import SameDeclarations
 from superarm.core.k_of_m import as_feasible, top_k
 from superarm.core.limits import check_sets
 from superarm.core.members import check_parts
-from superarm.core.optional import SameDeclarations, SamplesTop, kind_has, offers
+from superarm.core.optional import SamplesTop, kind_has, offers
 from superarm.core.places import LearnsLists, LearnsPlaces
 from superarm.core.pools import Pools
 from superarm.core.progress import one_round
@@ -257,9 +258,7 @@ class Sample(ActsAsArray):
                 "theta must be looked at as a whole before its top, or not at all: "
                 f"only the {len(self._top[0])} largest were drawn"
             )
-        return ValueError(
-            "theta must be looked at before select returns: the belief has moved on since"
-        )
+        return ValueError("theta must be looked at before select returns: the belief has changed")
 
     def close(self) -> None:
         """Refuse first looks from now on."""

@@ -30,5 +30,6 @@ def must_replay(oracle: Any) -> bool:
     """
     if not isinstance(oracle, Stateful):
         return False
-    said = getattr(oracle, "must_replay", None)
-    return not isinstance(oracle, Adopts) if said is None else bool(said)
+    if isinstance(oracle, Replays):
+        return bool(oracle.must_replay)
+    return not isinstance(oracle, Adopts)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from superarm.core import Pools, Reward, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_values
-from superarm.core.optional import evaluations_per_value
+from superarm.core.declarations import evaluations_per_value
 from superarm.core.progress import current_round
 from superarm.oracles._noise import N_WARM_UP, Noise
 from superarm.oracles._noise_checks import warn_of_few_values

@@ -6,7 +6,7 @@ import numpy as np
 
 from superarm.core import Reward
 from superarm.core.arguments import FloatArray
-from superarm.core.optional import is_noisy
+from superarm.core.declarations import is_noisy
 from superarm.core.warn import warn_user
 
 _FEW_VALUES = 2

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_values
-from superarm.core.optional import is_concave
+from superarm.core.declarations import is_concave
 from superarm.oracles._noise import N_WARM_UP, Noise
 from superarm.oracles._noise_checks import warn_of_few_values
 from superarm.oracles._noisy_answers import Answers

@@ -18,7 +18,7 @@ _ABLE: set[tuple[type, Any]] = set()
 
 def extendable(oracle: object, feasible: FeasibleSets) -> Any:
     """The same feasible sets, once it is clear that they can be built arm by arm."""
-    return _able(oracle, feasible, Extendable, "extend")
+    return _able(oracle, feasible, Extendable, "extend, must and weights")
 
 
 def completable(oracle: object, feasible: FeasibleSets) -> Any:
@@ -28,7 +28,7 @@ def completable(oracle: object, feasible: FeasibleSets) -> Any:
 
 def enumerable(oracle: object, feasible: FeasibleSets) -> Any:
     """The same feasible sets, once it is clear that they can be listed."""
-    return _able(oracle, feasible, Enumerable, "blocks")
+    return _able(oracle, feasible, Enumerable, "n_candidates and blocks")
 
 
 def as_required_and_open(
@@ -75,12 +75,12 @@ def most_unseen(
     return feasible.best(np.where(unseen, first, theta), rng=rng)
 
 
-def _able(oracle: object, feasible: FeasibleSets, protocol: Any, member: str) -> Any:
+def _able(oracle: object, feasible: FeasibleSets, protocol: Any, members: str) -> Any:
     if (type(feasible), protocol) in _ABLE:
         return feasible
     if not isinstance(feasible, protocol):
         raise TypeError(
-            f"{type(oracle).__name__} needs feasible sets that have {member}, which "
+            f"{type(oracle).__name__} needs feasible sets that have {members}, which "
             f"{type(feasible).__name__} do not; use TopK, Singletons, LazySingletons or "
             "GroupTesting, which need best() only"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from superarm.core import Reward
-from superarm.core.optional import is_noisy
+from superarm.core.declarations import is_noisy
 
 
 def check_state(state: Any, oracle: str, *keys: str) -> None:

@@ -51,10 +51,10 @@ class DependentRounding:
     fewer than k arms are above 0, all of these are in, and others at random.
 
     Two arms with probabilities strictly between 0 and 1 trade until one of them is certainly in or
-    out: x goes from one to the other or y the other way, with chances that keep both means. So the
-    probabilities are exact, the number of arms is always k, and one arm being in makes no other arm
-    more likely. All pairs trade at a time, about log2(n_arms) times. No evaluations, at most n_arms
-    draws, O(n_arms) time.
+    out: x goes from one to the other or y the other way, with probabilities that keep both means.
+    So the probabilities are exact, the number of arms is always k, and one arm being in makes no
+    other arm more likely. All pairs trade at a time, about log2(n_arms) times. No evaluations, at
+    most n_arms draws, O(n_arms) time.
 
     Only for all sets of k arms: other feasible sets are refused, since probabilities that suit them
     are another problem.

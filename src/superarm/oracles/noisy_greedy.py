@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, KOrSets, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.optional import evaluations_per_value
+from superarm.core.declarations import evaluations_per_value
 from superarm.core.progress import one_round
 from superarm.core.showing import one_line
 from superarm.oracles._budget import likeliest

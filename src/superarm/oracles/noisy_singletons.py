@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, KOrSets, Reward, as_selection, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count
-from superarm.core.optional import evaluations_per_value
+from superarm.core.declarations import evaluations_per_value
 from superarm.core.progress import one_round
 from superarm.oracles._bounds import BoundsReport
 from superarm.oracles._noise import Symmetric

@@ -62,9 +62,9 @@ def bar(
         BarColumn(),
         TextColumn(count),
         TimeElapsedColumn(),
-        TextColumn("gone,"),
+        TextColumn("elapsed,"),
         TimeRemainingColumn(),
-        TextColumn("to go"),
+        TextColumn("left"),
     )
     if console.width < _WIDE:  # a number that is cut is another number
         columns = (TextColumn(count.rstrip(",")),)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, Policy, Pools
 from superarm.core.arguments import FloatArray
 from superarm.core.copies import copy_oracle
-from superarm.core.optional import SameDeclarations
+from superarm.core.declarations import SameDeclarations
 from superarm.core.replays import must_replay
 from superarm.sessions.ledger import Record
 

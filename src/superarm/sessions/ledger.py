@@ -50,8 +50,8 @@ class Record:
                 new[number] = outcome
             elif before != outcome:
                 raise ConflictError(
-                    f"arm {name!r} of decision {self.decision.id} was told as {before} before, "
-                    f"got {outcome}; an outcome cannot be changed"
+                    f"arm {name!r} of decision {self.decision.id} already has the outcome "
+                    f"{before}, got {outcome}; an outcome cannot be changed"
                 )
         if n_found < len(given):
             other = next(name for name in given if name not in self.decision.arms)

@@ -176,7 +176,7 @@ def _counted(belief: Any) -> tuple[FloatArray, FloatArray]:
             f"{type(belief).__name__}"
         )
     # A coin has the mean of its outcome, so that the proof is about coins as well.
-    coins = getattr(belief, "posteriors", belief).coins()
+    coins = (belief if type(belief) is BetaBelief else belief.posteriors).coins()
     if coins is None:
         raise ValueError(
             f"a verdict needs to tell outcomes from the prior, got a {type(belief).__name__} "

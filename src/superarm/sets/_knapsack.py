@@ -6,7 +6,7 @@ import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.sets._overlapping import Overlapping
-from superarm.sets._programs import SIZE, Problem, as_gains
+from superarm.sets._programs import SIZE, IntegerProgram, as_gains
 from superarm.sets._quotas import Quotas
 
 # A set may weigh more than the budget by this share: it is rounding.
@@ -32,8 +32,8 @@ def best_within_budget(
     gains = as_gains(np.where(quotas.must[arms], 0.0, values[arms]))
     scale, limit = SIZE / budget, SIZE
     while True:
-        problem = Problem(quotas, arms, quotas.must[arms], weights[arms] * scale)
-        is_in = problem.solve(gains, limit)
+        program = IntegerProgram(quotas, arms, quotas.must[arms], weights[arms] * scale)
+        is_in = program.solve(gains, limit)
         if is_in is None:
             raise RuntimeError("the solver found no set within the budget, though there is one")
         chosen = np.sort(arms[is_in])

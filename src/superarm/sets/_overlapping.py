@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.sets._programs import SIZE, Problem, as_gains
+from superarm.sets._programs import SIZE, IntegerProgram, as_gains
 
 BoolArray = NDArray[np.bool_]
 _TINY = 1e-300  # keeps a division by a limit of 0 finite
@@ -88,7 +88,7 @@ class Overlapping:
             arms = rng.permutation(arms)
         arms = self._best_of_each_kind(arms, np.where(must, np.inf, values))
         gains = as_gains(np.where(must[arms], 0.0, values[arms]))
-        is_in = Problem(self, arms, must[arms]).solve(gains)
+        is_in = IntegerProgram(self, arms, must[arms]).solve(gains)
         if is_in is None:
             raise RuntimeError("the solver found no set within the quotas, though there is one")
         return np.sort(arms[is_in])
@@ -106,10 +106,10 @@ class Overlapping:
         if weights is None:
             arms = self._best_of_each_kind(arms, np.where(fixed, np.inf, 0.0))
         scaled = None if weights is None else weights[arms] * (SIZE / max(limit, _TINY))
-        problem = Problem(self, arms, fixed[arms], scaled)
+        program = IntegerProgram(self, arms, fixed[arms], scaled)
         free = self.possible & ~fixed
         gains: FloatArray = np.zeros(len(arms)) if weights is None else as_gains(-weights[arms])
-        while (is_in := problem.solve(gains)) is not None:
+        while (is_in := program.solve(gains)) is not None:
             before = known.sum()
             known |= free & self._exchanged(arms[is_in], fixed, weights, limit)
             unknown = (free & ~known)[arms]
@@ -153,7 +153,7 @@ class Overlapping:
         arms = self._best_of_each_kind(
             np.flatnonzero(self.possible), np.where(fixed, np.inf, -weights)
         )
-        is_in = Problem(self, arms, fixed[arms]).solve(as_gains(-weights[arms]))
+        is_in = IntegerProgram(self, arms, fixed[arms]).solve(as_gains(-weights[arms]))
         return np.inf if is_in is None else float(weights[arms[is_in]].sum())
 
     def has_sets(self) -> bool:

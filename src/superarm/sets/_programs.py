@@ -41,7 +41,7 @@ class Bounds(Protocol):
         """Pairs of a group and the place in ``arms`` of one of its members."""
 
 
-class Problem(NamedTuple):
+class IntegerProgram(NamedTuple):
     """Some arms, which of them must be in, and their weights; None without a limit of weights."""
 
     quotas: Bounds

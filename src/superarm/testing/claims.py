@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from superarm.core import KOfM, Oracle, Reward, Sample
+
 
 def claim(holds: Any, message: str) -> None:
     """An AssertionError with this message, unless the claim holds."""
@@ -33,6 +35,19 @@ def claim_arms(arms: Any, n_arms: int) -> None:
     claim((np.diff(arms) > 0).all(), f"arms must be distinct and ascending, got {arms}")
     inside = not len(arms) or (arms[0] >= 0 and arms[-1] < n_arms)
     claim(inside, f"arms must be between 0 and {n_arms - 1}, got {arms}")
+
+
+def select_as_policy(
+    oracle: Oracle, reward: Reward, theta: Sample, k: int, *, rng: np.random.Generator
+) -> Any:
+    """What an oracle selects in a `Policy`, which passes theta as a `Sample` and k as a `KOfM`."""
+    try:
+        return oracle.select(reward, theta, KOfM(k, reward.n_arms), rng=rng)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise AssertionError(
+            f"a Policy passes theta as a Sample and k as a KOfM, and {name_of(oracle)} raised "
+            f"{error!r}; begin select with theta, feasible = as_selection(reward, theta, k)"
+        ) from error
 
 
 def claim_unit(values: Any, what: str) -> None:

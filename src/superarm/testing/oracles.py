@@ -14,7 +14,7 @@ from superarm.core import Oracle, Pools, Report, Sample, Scores
 from superarm.core.arguments import FloatArray, as_flag, as_set, as_theta
 from superarm.core.optional import Adopts, Forgetful, SelectsMany, Stateful
 from superarm.sets.feasible import Feasible, Group
-from superarm.testing.claims import claim, claim_arms, claim_refused, name_of
+from superarm.testing.claims import claim, claim_arms, claim_refused, name_of, select_as_policy
 
 _NAN = float("nan")
 _THETA = np.array([0.3, 0.9, 0.1, 0.5, 0.7, 0.2])
@@ -35,9 +35,10 @@ def check_oracle(
 ) -> None:
     """Check an oracle: ``make()`` gives a fresh one.
 
-    The answer is k distinct arms, ascending. theta is not changed, and may be a `Sample`, which is
-    what `Policy` passes. The same generator gives the same answer. k equal to n_arms gives every
-    arm. Equal arms are all chosen now and then. Bad requests are refused without an evaluation.
+    The answer is k distinct arms, ascending. theta may be a `Sample`, and k a `KOfM`, as a `Policy`
+    passes them. theta is not changed. The same generator gives the same answer. k equal to n_arms
+    gives every arm. Equal arms are all chosen now and then. Bad requests are refused without an
+    evaluation.
 
     Parameters
     ----------
@@ -97,10 +98,11 @@ def _check_answer(
     # As in Policy, sample and oracle share a generator. _Guess draws nothing, so that ties must
     # fall as they do for an array.
     sample = Sample(_Guess(theta), rng)
-    drawn = make().select(reward, sample, k, rng=rng)
+    drawn = select_as_policy(make(), reward, sample, k, rng=rng)
     claim(
         np.array_equal(arms, drawn),
-        f"a Sample must give the arms that an array gives: {arms}, got {drawn}",
+        f"a Sample and KOfM must give the arms that an array and a number give: {arms}, "
+        f"got {drawn}",
     )
     _check_report(oracle.report, arms, sample)
     if exact:

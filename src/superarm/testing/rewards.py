@@ -8,7 +8,7 @@ import numpy as np
 
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray
-from superarm.core.optional import is_concave, is_diminishing
+from superarm.core.declarations import is_concave, is_diminishing
 from superarm.testing.claims import claim, claim_refused, name_of
 
 _NAN = float("nan")

@@ -1,4 +1,4 @@
-"""What sharing a seed between arms does to the best set: the chance that all of it looks good."""
+"""How a seed that arms share changes the probability that all of the best set looks good."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_the_verdict_and_the_lift_over_the_hold_out(visit, other):
         tell(other, decide(other, bandit), 0.5)
     page = visit(f"/#/b/{bandit['id']}")
     wait_for_text(page.locator(".verdict"), "Not done yet. The best so far:")
-    wait_for_text(page.locator(".verdict .now"), "the chance that these arms are the best is")
+    wait_for_text(page.locator(".verdict .now"), "the probability that these arms are the best is")
     wait_for_text(page.locator(".lift strong"), "^Gain ")
     wait_for_text(page.locator(".lift .now"), "95% confidence, no matter how often you look")
     page.locator(".decision .status.held").first.wait_for()
@@ -113,7 +113,7 @@ def test_a_verdict_that_is_done(visit, other):
         tell(other, made, float(arm == "fig"))
     page = visit(f"/#/b/{bandit['id']}")
     wait_for_text(
-        page.locator(".verdict"), r"^Done. fig is the best. The chance that this is wrong"
+        page.locator(".verdict"), r"^Done. fig is the best. The probability that this is wrong"
     )
 
 

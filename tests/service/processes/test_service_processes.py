@@ -12,7 +12,7 @@ import gated_rewards
 import superarm as sa
 from serving import client_of, create, decide
 from superarm.core import Pools
-from superarm.core.optional import evaluations_per_value, is_noisy
+from superarm.core.declarations import evaluations_per_value, is_noisy
 from superarm.core.stopping import stopping
 from superarm.service.bandits import parts
 from superarm.service.processes import pool

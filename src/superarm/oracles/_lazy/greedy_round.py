@@ -8,7 +8,7 @@ import numpy as np
 
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_finite
-from superarm.core.optional import is_diminishing
+from superarm.core.declarations import is_diminishing
 from superarm.core.warn import warn_user
 from superarm.oracles._lazy.audits import rival_to_audit
 from superarm.oracles._lazy.gains import Base, RememberedGains, hoped, pack

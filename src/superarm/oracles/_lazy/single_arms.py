@@ -18,7 +18,7 @@ import numpy as np
 
 from superarm.core import Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_count
-from superarm.core.optional import is_concave
+from superarm.core.declarations import is_concave
 from superarm.oracles._lazy import contradictions
 from superarm.oracles._lazy.audits import share_excluded
 from superarm.oracles._lazy.points import TINY, least_useful

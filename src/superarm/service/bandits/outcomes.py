@@ -119,7 +119,8 @@ def _tell_closed(live: Live, store: Store, id: str, outcomes: Mapping[str, float
         if before is not None and before != outcome:
             raise Problem(
                 409,
-                f"arm {shown(arm)} of decision {id} had the outcome {before} before, got {outcome}",
+                f"arm {shown(arm)} of decision {id} already has the outcome {before}, "
+                f"got {outcome}; an outcome cannot be changed",
                 kind="outcome-differs",
             )
         # An outcome that nobody told while the decision was open: it had expired.

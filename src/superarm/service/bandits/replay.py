@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from superarm.core.optional import is_noisy
+from superarm.core.declarations import is_noisy
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.rounding import ROUNDING, difference

@@ -28,9 +28,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from superarm.core import Pools
+from superarm.core.declarations import SameDeclarations
 
-DECLARED = ("n_arms", "lipschitz", "upper", "monotone", "zero_is_absent", "additive")
-DECLARED_MAYBE = ("concave", "diminishing", "noisy", "repeats")
+DECLARED = (
+    *("n_arms", "lipschitz", "upper", "monotone", "zero_is_absent", "additive"),
+    *("concave", "diminishing", "noisy", "repeats"),
+)
 _MOST_REWARDS = 8  # rewards that a child keeps, of bandits that it has worked for
 
 
@@ -56,8 +59,8 @@ class Wanted(NamedTuple):
 
 def declared(reward: Any) -> dict[str, Any]:
     """What a reward says of itself, and the name of its class."""
-    found = {name: getattr(reward, name) for name in DECLARED}
-    found |= {name: getattr(reward, name) for name in DECLARED_MAYBE if hasattr(reward, name)}
+    same = SameDeclarations(reward)  # has the defaults of what the reward does not declare
+    found = {name: getattr(same, name) for name in DECLARED}
     return {**found, "class": type(reward).__name__, "module": type(reward).__module__}
 
 

@@ -24,7 +24,7 @@ export function VerdictLine({
   return html`<p class="verdict">
     ${
       done
-        ? html`<strong>Done.</strong> ${best} ${are} the best. The chance that this is wrong is
+        ? html`<strong>Done.</strong> ${best} ${are} the best. The probability that this is wrong is
             ${" "}at most ${share(error)}, no matter how often you look.`
         : html`<strong>Not done yet.</strong> The best so far: ${best}. It is not yet sure enough
             that ${inside} is better than ${outside}.`
@@ -39,8 +39,8 @@ export function VerdictLine({
       probability !== null &&
       !done &&
       html`<span class="muted now">
-        Right now, the chance that ${they} ${are} the best is ${percent(probability)}. Stopping now
-        would lose about ${number(loss)} per decision, compared with the best arms. These two
+        Right now, the probability that ${they} ${are} the best is ${percent(probability)}. Stopping
+        now would lose about ${number(loss)} per decision, compared with the best arms. These two
         figures are for a single look. If you look often, wait for “Done”, which is wrong in at most
         ${" "}${percent(delta)} of cases.
       </span>`
