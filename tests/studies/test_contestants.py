@@ -188,7 +188,7 @@ def test_the_page_names_contestants_and_is_made_again_without_the_module(module,
         return [cell for cell in cells if cell.settings.get("policy") in policies]
 
     monkeypatch.setattr(study, "cells", few)
-    monkeypatch.setattr(study, "record_with_bar", lambda cells, store, **_: record(cells, store))
+    monkeypatch.setattr(study, "record", lambda cells, store, **_: record(cells, store))
     folder = Path("out")
     study.compare(TINY, folder, others=contestants(NAMES), workers=1)
     module.unlink()

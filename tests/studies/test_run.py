@@ -182,7 +182,7 @@ def test_the_longest_cells_come_first_and_timed_cells_last_and_alone(monkeypatch
         run, "run_cells", lambda cells, store, start, progress: called.append((list(cells), start))
     )
     timed = Cell("play", {**TINY[0].settings, "horizon": 10**6, "purpose": "time"}, 3, 0)
-    run.record({"some": [*TINY, timed], "others": TINY}, Memory(), start=processes(7))
+    run.record({"some": [*TINY, timed], "others": TINY}, Memory(), workers=7)
     (first, _), (last, start) = called
     assert sorted(cell.key for cell in first) == sorted(cell.key for cell in TINY)
     assert [run.cost(cell) for cell in first] == sorted(map(run.cost, first), reverse=True)

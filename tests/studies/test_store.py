@@ -5,19 +5,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from superarm.reporting.files import write
 from superarm.studies import Recorded, RequestError, Store
 from superarm.studies.store import joined
 from tiny_cells import TINY
 
 
 def test_writes_whole_or_not_at_all(tmp_path, monkeypatch):
-    store = Store(tmp_path)
-    store.write("a/file", "old")
+    path = tmp_path / "a" / "file"
+    write(path, "old")
     monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
-        store.write("a/file", "new")
-    assert (tmp_path / "a" / "file").read_text() == "old"
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["file"]
+        write(path, "new")
+    assert path.read_text() == "old"
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_other_settings_are_refused_and_nothing_changes(tmp_path):

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from superarm.reporting import RequestError, folders
+from superarm.reporting import RequestError, files
 from superarm.studies.cell import Cell, Recorded, canonical
 from superarm.studies.store import Recording
 
@@ -28,7 +28,7 @@ def pack(path: Path, manifest: dict[str, Any], cells: Iterable[Cell], store: Rec
     distinct = {cell.key: cell for cell in cells}
     lines = sorted(_line(cell, store.get(cell)) for cell in distinct.values())
     content = "\n".join([canonical(manifest), *lines, ""])
-    return folders.write(path, lzma.compress(content.encode(), filters=_FILTERS))
+    return files.write(path, lzma.compress(content.encode(), filters=_FILTERS))
 
 
 def unpack(path: Path, store: Recording) -> dict[str, Any]:

@@ -16,18 +16,19 @@ DIR/report.html            all of it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
-from superarm.reporting import RequestError, folders
+from superarm.reporting import RequestError, files
 from superarm.studies.cell import Cell, Recorded, canonical, digest
 
 # What a manifest has besides the settings of its study.
 NOTED = ("sweeps", "recorded", "engines")
 # What it says about the engine: the rows of several engines have the same law.
 ENGINE = ("engine", "torch", "device")
+_MANIFEST = "manifest.json"
 
 
 class Recording(Protocol):
@@ -48,13 +49,6 @@ class Memory:
 
     def __init__(self) -> None:
         self._cells: dict[str, Recorded] = {}
-
-    @classmethod
-    def copy_of(cls, store: Recording, cells: Iterable[Cell]) -> Memory:
-        """Cells of another store, which is read once per cell."""
-        memory = cls()
-        memory._cells = {cell.key: store.get(cell) for cell in cells}
-        return memory
 
     def has(self, cell: Cell) -> bool:
         """Whether a cell is recorded."""
@@ -106,6 +100,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._read: dict[str, Recorded] = {}  # a report needs most cells several times
 
     def open(self, manifest: dict[str, Any], sweeps: Mapping[str, Sequence[Cell]]) -> None:
         """Begin or continue the study that the manifest and the cells describe.
@@ -113,16 +108,28 @@ class Store:
         A folder with other settings, other cells of the same name or other files is refused and
         not changed.
         """
+        from filelock import FileLock
+
         # Before the lock, which is a file in the folder.
         self.folder.mkdir(parents=True, exist_ok=True)
-        with folders.locked(self.folder):
+        with FileLock(self.folder / ".lock"):
             found = self.manifest()
-            # A folder without a manifest is new only if it is empty. Otherwise files of somebody
-            # else could be overwritten.
             if found is None:
-                self._refuse_other_files()
+                # The folder is new only if it is empty. Otherwise files of somebody else could be
+                # overwritten. Hidden files may be left over from a write that was killed.
+                if any(not path.name.startswith(".") for path in self.folder.iterdir()):
+                    raise RequestError(
+                        f"{self.folder} holds other files and no manifest.json; choose another "
+                        f"folder"
+                    )
                 found = {**manifest, "sweeps": {}}
-            self._refuse_other_settings(found, manifest)
+            for name, value in manifest.items():
+                if found.get(name) != value:
+                    raise RequestError(
+                        f"{self.folder} holds rows with {name} = {found.get(name)!r}, not "
+                        f"{value!r}; choose another folder, so that rows of different settings "
+                        f"never mix"
+                    )
             # Experiments may be added to a folder later, but an experiment that is there must have
             # the same cells: its report would mix two designs otherwise.
             for name, cells in sweeps.items():
@@ -131,19 +138,21 @@ class Store:
                     raise RequestError(
                         f"{self.folder} holds another sweep of {name}; choose another folder"
                     )
-            self._write_manifest(found)
+            files.write(self.folder / _MANIFEST, json.dumps(found, indent=2) + "\n")
 
     def note(self, **what: Any) -> dict[str, Any]:
         """Add to the manifest what is known after recording, and return the manifest."""
-        with folders.locked(self.folder):
+        from filelock import FileLock
+
+        with FileLock(self.folder / ".lock"):
             # Read again under the lock: another command may have added experiments.
             found = {**(self.manifest() or {}), **what}
-            self._write_manifest(found)
+            files.write(self.folder / _MANIFEST, json.dumps(found, indent=2) + "\n")
         return found
 
     def manifest(self) -> dict[str, Any] | None:
         """What the folder holds, or None."""
-        path = self.folder / "manifest.json"
+        path = self.folder / _MANIFEST
         if not path.exists():
             return None
         try:
@@ -160,42 +169,25 @@ class Store:
 
     def put(self, cell: Cell, recorded: Recorded) -> None:
         """Record a finished cell."""
-        folders.write(self._path(cell), canonical(asdict(recorded)) + "\n")
+        self._read.pop(cell.key, None)
+        files.write(self._path(cell), canonical(asdict(recorded)) + "\n")
 
     def get(self, cell: Cell) -> Recorded:
         """What a finished cell gave."""
+        if cell.key in self._read:
+            return self._read[cell.key]
         try:
-            return Recorded(**json.loads(self._path(cell).read_text("utf-8")))
+            found = Recorded(**json.loads(self._path(cell).read_text("utf-8")))
         except FileNotFoundError:
             raise RequestError(
                 f"run {cell.run} of {cell.kind} {canonical(cell.settings)} is not in "
                 f"{self.folder}: the study did not finish; run it again without --from to continue"
             ) from None
-
-    def write(self, name: str, content: str | bytes) -> Path:
-        """Write a file of the folder, whole or not at all."""
-        return folders.write(self.folder / name, content)
-
-    def _write_manifest(self, manifest: dict[str, Any]) -> None:
-        self.write("manifest.json", json.dumps(manifest, indent=2) + "\n")
+        self._read[cell.key] = found
+        return found
 
     def _path(self, cell: Cell) -> Path:
         return self.folder / "cells" / f"{cell.key}.json"
-
-    def _refuse_other_files(self) -> None:
-        # Hidden files may be left over from a write that was killed.
-        if any(not path.name.startswith(".") for path in self.folder.iterdir()):
-            raise RequestError(
-                f"{self.folder} holds other files and no manifest.json; choose another folder"
-            )
-
-    def _refuse_other_settings(self, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-        for name, value in wanted.items():
-            if found.get(name) != value:
-                raise RequestError(
-                    f"{self.folder} holds rows with {name} = {found.get(name)!r}, not {value!r}; "
-                    f"choose another folder, so that rows of different settings never mix"
-                )
 
 
 def joined(folders: Sequence[Path]) -> tuple[dict[str, Any], Joined]:
@@ -270,21 +262,14 @@ def provenance(sweeps: Mapping[str, Sequence[Cell]], store: Recording) -> dict[s
 
 
 def _spent(part: Sequence[Recorded]) -> dict[str, Any]:
-    return {
-        "cells": len(part),
-        "processor_s": round(sum(one.times["processor_s"] for one in part), 1),
-        "wall_s": round(_union((one.times["started"], one.times["ended"]) for one in part), 1),
-    }
+    """How much time some cells took.
 
-
-def _union(spans: Iterable[tuple[float, float]]) -> float:
-    """How long at least one of the spans lasted.
-
-    A study may be recorded in several calls, some of which were killed. The pauses between them do
-    not count.
+    A study may be recorded in several calls, some of which were killed. ``wall_s`` is how long at
+    least one of the cells was running, without the pauses in between.
     """
-    total, until = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        total += max(0.0, end - max(start, until))
+    wall_s, until = 0.0, float("-inf")
+    for start, end in sorted((one.times["started"], one.times["ended"]) for one in part):
+        wall_s += max(0.0, end - max(start, until))
         until = max(until, end)
-    return total
+    processor_s = sum(one.times["processor_s"] for one in part)
+    return {"cells": len(part), "processor_s": round(processor_s, 1), "wall_s": round(wall_s, 1)}

@@ -13,7 +13,7 @@ import numpy as np
 from superarm.beliefs import LinearBelief
 from superarm.catalog import POLICIES
 from superarm.features import Encoder
-from superarm.reporting import folders, lacks, pages
+from superarm.reporting import files, lacks
 from superarm.reporting.figures import Look, band, inline, look, name_curves, panels, plain, render
 from superarm.reporting.palette import INK, RED
 from superarm.reporting.statistics import Interval
@@ -48,7 +48,7 @@ def write(
     options: str,
 ) -> Path:
     """Write all files of a run; returns the path of the page, or the folder without one."""
-    files = {
+    texts = {
         "numbers.json": json.dumps(numbers(found, settings), indent=1, allow_nan=False) + "\n",
         "runs.csv": as_csv(found.run_rows),
         "arms.csv": as_csv(found.arms),
@@ -58,13 +58,13 @@ def write(
     if not lacks("matplotlib", "jinja2"):
         svg = render(partial(draw, analysis=found))
         page = html(found, settings, svg, example, options)
-        files |= {"picture.svg": svg, "report.html": page}
+        texts |= {"picture.svg": svg, "report.html": page}
     if encoder is not None:
         state = json.dumps(encoder.state(), ensure_ascii=False)
-        files = {"context.json": state + "\n", **files}
+        texts = {"context.json": state + "\n", **texts}
     # The page comes last: once it is there, all other files are complete.
-    last = [folders.write(folder / name, text) for name, text in files.items()][-1]
-    return last if "report.html" in files else folder
+    last = [files.write(folder / name, text) for name, text in texts.items()][-1]
+    return last if "report.html" in texts else folder
 
 
 def draw(figure: Any, analysis: Analysis) -> None:
@@ -113,7 +113,7 @@ def html(
 ) -> str:
     """The whole page; ``svg`` is the picture, the others are as in `next_steps`."""
     problem, table = analysis.problem, analysis.problem.environment
-    return pages.render(
+    return files.render(
         _TEMPLATE,
         settings=settings,
         version=__version__,

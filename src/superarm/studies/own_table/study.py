@@ -27,7 +27,7 @@ from superarm.studies.own_table.messages import (
 )
 from superarm.studies.own_table.table_file import OwnTable, read
 from superarm.studies.policies import SINGLE_ARM_POLICIES
-from superarm.studies.run import record_with_bar, recorded_rows, run_cells
+from superarm.studies.run import record, recorded_rows
 from superarm.studies.store import Memory
 from superarm.studies.study import Done
 
@@ -183,11 +183,9 @@ def play_all(
         problem.save(Path(temporary))
         cells = _cells(scale, problem, policies, {"folder": temporary, "prior": prior})
         store = Memory()
-        if workers == 1:  # then no process is needed, which would take seconds to start
-            with bar(console, "runs", n_steps=len(cells)) as step:
-                run_cells(cells, store, progress=lambda cell: step(cell.label))
-        else:
-            record_with_bar({"run": cells}, store, unit="runs", workers=workers, console=console)
+        # One worker is this process: another one would take seconds to start.
+        n_processes = workers if workers > 1 else 0
+        record({"run": cells}, store, unit="runs", workers=n_processes, console=console)
     rows, _ = recorded_rows(cells, store)
     return analyse(problem, rows, estimate(problem.environment.table, problem.k, seed=scale.seed))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from superarm.studies.cell import Cell, Scale
-from superarm.studies.paper.policies import compared
+from superarm.studies.paper.policies import COMPARED, labelled
 from superarm.studies.paper.regret import analyse_regret
 from superarm.studies.study import Findings, Rows
 
@@ -31,9 +31,8 @@ def horizon(scale: Scale) -> int:
 def cells(scale: Scale) -> list[Cell]:
     """Every policy on the linear problem."""
     shared = {"problem": problem(scale), "horizon": horizon(scale)}
-    settings = [
-        {**shared, "label": label, "policy": spec} for label, spec in compared(DELTA).items()
-    ]
+    policies = labelled(COMPARED, DELTA)
+    settings = [{**shared, "label": label, "policy": spec} for label, spec in policies.items()]
     return scale.cells("play", settings, runs=N_RUNS)
 
 

@@ -10,7 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from superarm.studies.cell import Cell, Scale
-from superarm.studies.paper.policies import MORE_TESTS, N_TESTS_ORDER, compared, labelled, spec
+from superarm.studies.paper.policies import (
+    COMPARED,
+    MORE_TESTS,
+    N_TESTS_ORDER,
+    labelled,
+    spec,
+)
 from superarm.studies.paper.regret import analyse_regret
 from superarm.studies.study import Findings, Rows
 
@@ -39,7 +45,7 @@ def horizon(scale: Scale) -> int:
 def cells(scale: Scale) -> list[Cell]:
     """The policies of figure 2A, CTS with greedy, and GT+QTS with more tests."""
     policies = {
-        **compared(DELTA),
+        **labelled(COMPARED, DELTA),
         MORE_TESTS: spec("gt-qts", DELTA, N_TESTS_ORDER),
         **labelled(["cts-greedy"], DELTA),
     }
