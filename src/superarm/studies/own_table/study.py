@@ -6,6 +6,7 @@ import shlex
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,10 @@ def run(
         Those of `run_table`.
     """
     _known(options.get("policies", ()))  # before a long file is read
-    table = _read(path, skip, context, console)
+    # Progress is counted in bytes, because the number of lines is not known before the end.
+    with bar(console, None, total=path.stat().st_size, transient=True) as step:
+        progress = partial(step, f"reading {path.name}")
+        table = read(path, skip=skip, context=context, progress=progress)
     named = [("--skip", one) for one in skip] + [("--context", one) for one in context]
     options["columns"] = "".join(f" {shlex.join(pair)}" for pair in named)
     return run_table(table, path, console=console, **options)
@@ -245,22 +249,6 @@ def _notes(found: Analysis, to_do: Sequence[Step]) -> list[str]:
     )
     said += [sentence for sentence in (verdict(found), contexts_sentence(found)) if sentence]
     return [*said, f"What to do next\n{steps}"]
-
-
-def _read(
-    path: Path, skip: Sequence[str], context: Sequence[str], console: Console | None
-) -> OwnTable:
-    # Progress is counted in bytes, because the number of lines is not known before the end.
-    total = path.stat().st_size
-    last = 0
-    with bar(console, None, total=total, transient=True) as step:
-
-        def read_up_to(done: int) -> None:
-            nonlocal last
-            step(f"reading {path.name}", done - last)
-            last = done
-
-        return read(path, skip=skip, context=context, progress=read_up_to)
 
 
 def _prepare(table: OwnTable, k: int, horizon: int | None, order: Order) -> TableProblem:
