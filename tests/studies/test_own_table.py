@@ -14,7 +14,7 @@ from superarm.studies import Scale, own_table
 from superarm.studies.cells import table as table_cell
 from superarm.studies.cells.table import prepare
 from superarm.studies.own_table import report
-from superarm.studies.own_table.analysis import Run, not_distinguished, numbers
+from superarm.studies.own_table.analysis import Run, not_distinguished, numbers, results_of
 from superarm.studies.own_table.study import play_all
 
 
@@ -112,19 +112,19 @@ def test_policies_that_are_not_distinguished_are_found():
             Run(policy, number, at, np.array([got]), *known) for number, got in enumerate(rewards)
         ]
 
-    every = [
-        *runs("a", [50.0, 70.0, 90.0]),
-        *runs("b", [40.0, 60.0, 80.5]),
-        *runs("c", [55.0, 60.0, 90.0]),
-    ]
-    assert not_distinguished(every, "a") == ["c"]
+    every = {
+        "a": runs("a", [50.0, 70.0, 90.0]),
+        "b": runs("b", [40.0, 60.0, 80.5]),
+        "c": runs("c", [55.0, 60.0, 90.0]),
+    }
+    assert not_distinguished(results_of(every)) == ["c"]
 
 
 def test_the_report_names_policies_that_are_not_distinguished():
     problem = prepare(cells(40), NAMES, 2, 40, "given")
     found = play_all(problem, ["cts", "single-seed", "random"], Scale(runs=3))
     text = report.html(found, {"table": "t", "n_rows": 40, "skipped": [], "seed": 0}, "")
-    others = not_distinguished(found.runs, found.results[0].policy)
+    others = not_distinguished(results_of(found.by_policy))
     assert found.as_good == others
     assert (f"do not distinguish it from {', '.join(others)}." in text) == bool(others)
 

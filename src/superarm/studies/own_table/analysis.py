@@ -106,6 +106,9 @@ class Analysis:
         One per policy, the best first.
     as_good
         The policies that these runs do not distinguish from the best policy that learns.
+    adds
+        For "contexts" and "features", if they were played: the policy to which they add, and what
+        per round, over paired runs.
     arms, run_rows
         The rows of arms.csv and runs.csv.
     """
@@ -116,6 +119,7 @@ class Analysis:
     learnable: Learnable
     results: list[Result]
     as_good: list[str]
+    adds: dict[str, tuple[str, Interval]]
     arms: list[dict[str, Any]]
     run_rows: list[dict[str, Any]]
 
@@ -147,30 +151,35 @@ class Analysis:
             return None
         return Interval(*(100 * value / gap for value in reward.numbers))
 
-    def added(self, policy: str) -> tuple[str, Interval] | None:
-        """The policy that "contexts" or "features" adds to, and what per round, if both played."""
-        runs = self.by_policy
-        less = "features" if policy == "contexts" and "features" in runs else "thompson"
-        if policy not in runs or less not in runs:
-            return None
-        got, base = ([run.reward[-1] / run.at[-1] for run in runs[one]] for one in (policy, less))
-        return less, paired_difference(got, base)
+    @cached_property
+    def to_use(self) -> str:
+        """The policy to go on with: one that knows more only where that has been shown to help."""
+        better = [policy for policy, (_, reward) in self.adds.items() if reward.low > 0]
+        return better[0] if better else "thompson"
 
 
 def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis:
     """Everything that follows from the rows."""
     runs = [Run.of(row) for row in rows]
-    grouped = by_policy(runs)
+    grouped: dict[str, list[Run]] = {}
+    for run in runs:
+        grouped.setdefault(run.policy, []).append(run)
     results = results_of(grouped)
-    # The random baseline may come first if nothing can be learnt. It is still no winner.
-    learners = [result.policy for result in results if result.policy != "random"]
-    as_good = not_distinguished(runs, learners[0]) if learners else []
-    arms, run_rows = _arm_rows(problem, grouped), [_run_row(run) for run in runs]
-    return Analysis(problem, runs, grouped, learnable, results, as_good, arms, run_rows)
+    return Analysis(
+        problem,
+        runs,
+        grouped,
+        learnable,
+        sorted(results, key=lambda result: -result.reward.mean),
+        not_distinguished(results),
+        _adds(grouped),
+        _arm_rows(problem, grouped),
+        [_run_row(run) for run in runs],
+    )
 
 
 def results_of(grouped: Mapping[str, list[Run]]) -> list[Result]:
-    """One result per policy, the best first, from the runs of each."""
+    """One result per policy, from the runs of each and in their order."""
     found = []
     rewards = {
         policy: np.array([run.reward[-1] / run.at[-1] for run in own])
@@ -187,33 +196,24 @@ def results_of(grouped: Mapping[str, list[Run]]) -> list[Result]:
                 # The gap is that of the table, so that either all runs have a share or none has.
                 None if np.isnan(closed).any() else mean_interval(closed),
                 mean_interval([run.regret[-1] for run in own]),
+                # Runs with the same number meet the same rows, so that the paired difference has
+                # a much narrower interval than the two means.
                 paired_difference(rewards[best], rewards[policy]),
             )
         )
-    return sorted(found, key=lambda result: -result.reward.mean)
+    return found
 
 
-def not_distinguished(runs: Sequence[Run], best: str) -> list[str]:
-    """The policies that may be as good as the best.
+def not_distinguished(results: Sequence[Result]) -> list[str]:
+    """The policies that may be as good as the best policy that learns.
 
     For them, the 95% interval of the paired difference contains 0.
     """
-    rewards = {policy: [run.reward[-1] for run in own] for policy, own in by_policy(runs).items()}
-    return [
-        policy
-        for policy, got in rewards.items()
-        # Runs with the same number meet the same rows, so that the paired difference has a much
-        # narrower interval than the two means.
-        if policy != best and paired_difference(rewards[best], got).low <= 0
-    ]
-
-
-def by_policy(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """The runs of each policy, in the order of the policies."""
-    found: dict[str, list[Run]] = {}
-    for run in runs:
-        found.setdefault(run.policy, []).append(run)
-    return found
+    # The random baseline may be the first if nothing can be learnt. It is still no winner.
+    learners = [result for result in results if result.policy != "random"]
+    best = max(learners, key=lambda result: result.reward.mean, default=None)
+    others = [result for result in results if result is not best]
+    return [one.policy for one in others if best is not None and one.behind.low <= 0]
 
 
 def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -259,9 +259,23 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
             for run in runs
         ],
     }
-    if (contexts := analysis.added("contexts")) is not None:
-        known["contexts_add"] = {"to": contexts[0], "reward": contexts[1].numbers}
+    if "contexts" in analysis.adds:
+        less, reward = analysis.adds["contexts"]
+        known["contexts_add"] = {"to": less, "reward": reward.numbers}
     return known
+
+
+def _adds(grouped: Mapping[str, list[Run]]) -> dict[str, tuple[str, Interval]]:
+    """What contexts add to features, or to "thompson" without them, and features to "thompson"."""
+    found = {}
+    for policy in (one for one in ("contexts", "features") if one in grouped):
+        less = "features" if policy == "contexts" and "features" in grouped else "thompson"
+        got, base = (
+            [run.reward[-1] / run.at[-1] for run in grouped.get(one, ())] for one in (policy, less)
+        )
+        if base:
+            found[policy] = less, paired_difference(got, base)
+    return found
 
 
 def _arm_rows(problem: TableProblem, grouped: Mapping[str, list[Run]]) -> list[dict[str, Any]]:

@@ -25,10 +25,10 @@ from superarm.studies.own_table.messages import (
     contexts_sentence,
     interval,
     next_steps,
-    to_use,
     verdict,
     warnings,
 )
+from superarm.studies.study import Done
 from superarm.version import __version__
 
 _TEMPLATE = Path(__file__).parent / "report.html"
@@ -42,12 +42,16 @@ _STAR = "★\N{NO-BREAK SPACE}"  # stays with the first word of the name
 def write(
     found: Analysis,
     settings: dict[str, Any],
+    path: Path,
     folder: Path,
     encoder: Encoder | None,
     example: Mapping[str, str],
     options: str,
-) -> Path:
-    """Write all files of a run; returns the path of the page, or the folder without one."""
+) -> Done:
+    """Write all files of a run of the table in ``path``; returns what the terminal shows.
+
+    ``example`` and ``options`` are as in `next_steps`.
+    """
     texts = {
         "numbers.json": json.dumps(numbers(found, settings), indent=1, allow_nan=False) + "\n",
         "runs.csv": as_csv(found.run_rows),
@@ -55,7 +59,8 @@ def write(
         "bandit.json": json.dumps(_bandit(found, settings), ensure_ascii=False) + "\n",
     }
     # Without the packages that draw, people still get their numbers.
-    if not lacks("matplotlib", "jinja2"):
+    lacking = lacks("matplotlib", "jinja2")
+    if not lacking:
         svg = render(partial(draw, analysis=found))
         page = html(found, settings, svg, example, options)
         texts |= {"picture.svg": svg, "report.html": page}
@@ -64,7 +69,28 @@ def write(
         texts = {"context.json": state + "\n", **texts}
     # The page comes last: once it is there, all other files are complete.
     last = [files.write(folder / name, text) for name, text in texts.items()][-1]
-    return last if "report.html" in texts else folder
+    steps = next_steps(
+        found,
+        path.as_posix(),
+        f"{folder.as_posix()}/",
+        prior=settings["prior"],
+        example=example,
+        options=options,
+    )
+    to_do = "\n".join(
+        step.sentence + "".join(f"\n    {line}" for line in step.code.splitlines())
+        for step in steps
+    )
+    notes = [
+        *(f"Warning: {warning}" for warning in warnings(found)),
+        verdict(found),
+        contexts_sentence(found),
+        f"What to do next\n{to_do}",
+    ]
+    if lacking:
+        install = f"pip install {' '.join(lacking)}"
+        notes.append(f"The tables were written, but no page: it needs {install}")
+    return Done(folder if lacking else last, [summary(found)], notes)
 
 
 def draw(figure: Any, analysis: Analysis) -> None:
@@ -147,7 +173,7 @@ def html(
 
 def _bandit(found: Analysis, settings: dict[str, Any]) -> dict[str, Any]:
     """The request that makes a bandit with these arms, for the service."""
-    problem, prior, chosen = found.problem, settings.get("prior"), to_use(found)
+    problem, prior, chosen = found.problem, settings.get("prior"), found.to_use
     arms = list(problem.environment.names)
     bandit: dict[str, Any] = {"name": Path(settings["table"]).stem, "arms": arms, "k": problem.k}
     if chosen == "thompson":
@@ -170,12 +196,13 @@ def summary(analysis: Analysis) -> Table:
         rows.append(["learnable", *learnable, ""])
     for result in analysis.results:
         behind = analysis.in_points(result.behind)
+        is_behind = behind is not None and any(behind.numbers)
         rows.append(
             [
                 result.policy,
                 f"{result.reward.mean:.4g}",
                 *_share(result.gap_closed),
-                "" if behind is None or not any(behind.numbers) else _points(behind),
+                "{:.0f} ({:.0f} to {:.0f})".format(*behind.numbers) if is_behind else "",
             ]
         )
     return Table(
@@ -201,10 +228,6 @@ def _share(share: Interval | None) -> list[str]:
     if share is None:
         return ["–", ""]
     return [f"{share.mean:.1%}", f"{share.low:.0%} to {share.high:.0%}"]
-
-
-def _points(points: Interval) -> str:
-    return "{:.0f} ({:.0f} to {:.0f})".format(*points.numbers)
 
 
 def _results_table(analysis: Analysis) -> Table:

@@ -11,21 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.policies import Prior
-from superarm.reporting import RequestError, lacks
+from superarm.reporting import RequestError
 from superarm.reporting.progress import bar
 from superarm.studies.cell import Cell, Scale
+from superarm.studies.cells.knowing import NOTHING
 from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
 from superarm.studies.own_table.analysis import Analysis, analyse
 from superarm.studies.own_table.features_file import read_contexts, read_features
 from superarm.studies.own_table.learnable import estimate
-from superarm.studies.own_table.messages import (
-    Step,
-    contexts_sentence,
-    next_steps,
-    verdict,
-    warnings,
-)
 from superarm.studies.own_table.table_file import OwnTable, read
 from superarm.studies.policies import SINGLE_ARM_POLICIES
 from superarm.studies.run import record, recorded_rows
@@ -122,27 +116,35 @@ def run_table(
         Where to show progress.
     """
     # Everything that can be refused is refused before the first run, which may take minutes.
-    wanted = _known(policies)
+    wanted, said = _known(policies), list[str]()
     problem = _prepare(table, k, horizon, order)
     if not wanted:
-        wanted = _usual(problem)
-        for name in (name for name in USUAL if name not in wanted):
-            _say(console, f"{name} is left out: there are too few rounds to try every arm once.")
+        # Bounds of arms without outcomes are infinite: CUCB only tries arms until it has seen all.
+        learns = k * problem.horizon > problem.environment.n_arms
+        wanted = [name for name in USUAL if name != "cucb" or learns]
+        if not learns:
+            said.append("cucb is left out: there are too few rounds to try every arm once.")
+    known, encoder = NOTHING, None
     if features is not None:
-        known = replace(problem.known, features=read_features(features, table.names))
-        problem = replace(problem, known=known)
+        known = replace(known, features=read_features(features, table.names))
         wanted = ["features", *wanted]
-    encoder = None
     if table.contexts:
         encoder, contexts = read_contexts(table)
-        known = replace(problem.known, contexts=contexts[: problem.environment.n_rounds])
-        problem = replace(problem, known=known)
+        known = replace(known, contexts=contexts[: problem.environment.n_rounds])
         wanted = ["contexts", *wanted]
+    problem = replace(problem, known=known)
     if wanted[0] not in POLICIES and "thompson" not in wanted:
         wanted.append("thompson")  # what features and contexts add is measured against it
     n_rows = len(table.cells)
-    for notice in _notices(path.name, table, problem, whole=horizon is not None):
-        _say(console, notice)
+    if table.n_empty:
+        said.append(f"{path.name}: {table.n_empty:,} rows without any outcome are left out.")
+    if horizon is None and problem.horizon < n_rows:
+        said.append(
+            f"{path.name} has {n_rows:,} rows; each run plays {problem.horizon:,} of them. "
+            f"For all: --horizon {n_rows}"
+        )
+    for notice in said if console is not None else ():
+        console.print(notice, soft_wrap=True, markup=False)
     # All that numbers.json needs so that somebody else can repeat the run.
     settings = {
         "table": path.name,
@@ -162,14 +164,7 @@ def run_table(
     scale = Scale(runs=runs, seed=seed)
     found = play_all(problem, wanted, scale, prior=prior, workers=workers, console=console)
     example = {name: cells[0] for name, cells in table.contexts.items()}
-    here = f"{folder.as_posix()}/"
-    steps = next_steps(found, path.as_posix(), here, prior=prior, example=example, options=columns)
-    page = report.write(found, settings, folder, encoder, example, columns)
-    notes = _notes(found, steps)
-    if lacking := lacks("matplotlib", "jinja2"):
-        install = f"pip install {' '.join(lacking)}"
-        notes.append(f"The tables were written, but no page: it needs {install}")
-    return Done(page, [report.summary(found)], notes)
+    return report.write(found, settings, path, folder, encoder, example, columns)
 
 
 def play_all(
@@ -213,42 +208,6 @@ def _known(policies: Sequence[str]) -> list[str]:
     if unknown := [name for name in policies if name not in POLICIES]:
         raise RequestError(f"--policy must be one of {', '.join(POLICIES)}, got {unknown[0]!r}")
     return list(dict.fromkeys(policies))
-
-
-def _usual(problem: TableProblem) -> list[str]:
-    """The policies that are played by default."""
-    # Bounds of arms without outcomes are infinite: CUCB only tries arms until it has seen all.
-    learns = problem.k * problem.horizon > problem.environment.n_arms
-    return [name for name in USUAL if name != "cucb" or learns]
-
-
-def _notices(name: str, table: OwnTable, problem: TableProblem, *, whole: bool) -> list[str]:
-    """What was left out of the table, for the terminal."""
-    n_rows, said = len(table.cells), []
-    if table.n_empty:
-        said.append(f"{name}: {table.n_empty:,} rows without any outcome are left out.")
-    if not whole and problem.horizon < n_rows:
-        said.append(
-            f"{name} has {n_rows:,} rows; each run plays {problem.horizon:,} of them. "
-            f"For all: --horizon {n_rows}"
-        )
-    return said
-
-
-def _say(console: Console | None, text: str) -> None:
-    if console is not None:
-        console.print(text, soft_wrap=True, markup=False)
-
-
-def _notes(found: Analysis, to_do: Sequence[Step]) -> list[str]:
-    """What the terminal says after the table."""
-    said = [f"Warning: {warning}" for warning in warnings(found)]
-    steps = "\n".join(
-        step.sentence + "".join(f"\n    {line}" for line in step.code.splitlines())
-        for step in to_do
-    )
-    said += [sentence for sentence in (verdict(found), contexts_sentence(found)) if sentence]
-    return [*said, f"What to do next\n{steps}"]
 
 
 def _prepare(table: OwnTable, k: int, horizon: int | None, order: Order) -> TableProblem:
