@@ -95,30 +95,26 @@ def write(
 
 def draw(figure: Any, analysis: Analysis) -> None:
     """Two panels: the reward per round so far, and what was lost against the best fixed set."""
-    runs, horizon = analysis.runs, analysis.problem.horizon
-    policies = analysis.by_policy
+    policies, at, horizon = analysis.by_policy, analysis.at, analysis.problem.horizon
     # Names stand in two columns. Two of the names are no policies.
     rewards, losses = panels(figure, 2, n_names=(len(policies) + 3) // 2)
-    at = runs[0].at
     # In the first rounds the mean is mostly noise, and would set the scale.
     late = at >= min(max(10, horizon // 50), horizon)
     ends: dict[str, tuple[float, Look]] = {}
     lost: dict[str, tuple[float, Look]] = {"best fixed set": (0.0, _BEST)}
-    for policy, own in policies.items():
+    for policy, result in policies.items():
         part = part_of(policy, analysis.problem)
         # Colours of the catalog are changed for dark screens; this policy is not in the catalog.
         style = look(part.label) if policy in POLICIES else Look(part.colour, part.dash)
-        means = np.array([run.reward / run.at for run in own])
-        band(rewards, at[late], means[:, late], style, least=-np.inf)
-        band(losses, at, np.array([run.regret for run in own]), style, least=-np.inf)
-        ends[policy] = float(means[:, -1].mean()), style
-        lost[policy] = float(np.mean([run.regret[-1] for run in own])), style
+        band(rewards, at[late], (result.rewards / at)[:, late], style, least=-np.inf)
+        band(losses, at, result.best - result.rewards, style, least=-np.inf)
+        ends[policy], lost[policy] = (result.reward.mean, style), (result.regret.mean, style)
     for name, values, style in (
         # The mean over the runs of all policies: in shuffled order each run meets other rows.
-        ("best fixed set", [run.best / run.at for run in runs], _BEST),
-        ("random baseline", [run.random / run.at for run in runs], _RANDOM),
+        ("best fixed set", [result.best for result in policies.values()], _BEST),
+        ("random baseline", [result.random for result in policies.values()], _RANDOM),
     ):
-        line = np.mean(values, axis=0)
+        line = np.mean(np.concatenate(values) / at, axis=0)
         rewards.plot(at[late], line[late], color=style.colour, linestyle=":", linewidth=1.7)
         ends[name] = float(line[-1]), style
     losses.axhline(0, color=_BEST.colour, linestyle=":", linewidth=1.7)
@@ -145,7 +141,7 @@ def html(
         version=__version__,
         problem=problem,
         table=table,
-        n_runs=len({run.number for run in analysis.runs}),
+        n_runs=len(analysis.results[0].rewards),
         n_cells=table.n_rounds * table.n_arms,
         n_missing=int(table.n_missing.sum()),
         best_arms=", ".join(table.names[arm] for arm in table.best_arms(problem.k)),
@@ -201,7 +197,7 @@ def summary(analysis: Analysis) -> Table:
             [
                 result.policy,
                 f"{result.reward.mean:.4g}",
-                *_share(result.gap_closed),
+                *_share(result.gap_closed, 0),
                 "{:.0f} ({:.0f} to {:.0f})".format(*behind.numbers) if is_behind else "",
             ]
         )
@@ -220,14 +216,17 @@ def _learnable_row(analysis: Analysis) -> list[str] | None:
         return None
     baseline = analysis.problem.random_reward
     share = Interval(*(points / 100 for points in found.numbers))
-    return [f"{baseline + analysis.learnable.gap.mean:.4g}", *_share(share)]
+    return [f"{baseline + analysis.learnable.gap.mean:.4g}", *_share(share, 0)]
 
 
-def _share(share: Interval | None) -> list[str]:
-    """A share, and its interval."""
+def _share(share: Interval | None, digits: int) -> list[str]:
+    """A share, and its interval with so many digits."""
     if share is None:
         return ["–", ""]
-    return [f"{share.mean:.1%}", f"{share.low:.0%} to {share.high:.0%}"]
+    # A single run has no interval.
+    bounded = np.isfinite(share.low)
+    ends = f"{share.low:.{digits}%} to {share.high:.{digits}%}" if bounded else ""
+    return [f"{share.mean:.1%}", ends]
 
 
 def _results_table(analysis: Analysis) -> Table:
@@ -239,12 +238,12 @@ def _results_table(analysis: Analysis) -> Table:
         reward, share, ends = learnable
         rows.append(["(what can be learned)", reward, f"{share} ({ends})", "100%", "", ""])
     for result in analysis.results:
-        got = analysis.of_learnable(result)
+        got, (closed, ends) = analysis.of_learnable(result), _share(result.gap_closed, 1)
         rows.append(
             [
                 result.policy,
                 interval(result.reward),
-                percent(result.gap_closed),
+                f"{closed} ({ends})" if ends else closed,
                 "–" if got is None else f"{got.mean:.0%}",
                 interval(result.behind) if any(result.behind.numbers) else "",
                 interval(result.regret),
@@ -277,13 +276,3 @@ def _arms_table(analysis: Analysis) -> Table:
         caption += f" The {_MOST_ARMS} best of {len(analysis.arms):,} arms; arms.csv has all."
     heading = ["arm", "mean outcome", "cells missing", *(f"shown by {name}" for name in policies)]
     return Table(heading, rows, caption=caption)
-
-
-def percent(interval: Interval | None) -> str:
-    """A share with its interval."""
-    if interval is None:
-        return "–"
-    # A single run has no interval.
-    if not np.isfinite(interval.low):
-        return f"{interval.mean:.1%}"
-    return f"{interval.mean:.1%} ({interval.low:.1%} to {interval.high:.1%})"

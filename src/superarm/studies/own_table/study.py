@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from superarm.policies import Prior
 from superarm.reporting import RequestError
 from superarm.reporting.progress import bar
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Scale
 from superarm.studies.cells.knowing import NOTHING
 from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
@@ -180,28 +180,23 @@ def play_all(
     with tempfile.TemporaryDirectory(prefix="superarm-run-") as temporary:
         # Worker processes map the files. Sending the table to each of them would copy it.
         problem.save(Path(temporary))
-        cells = _cells(scale, problem, policies, {"folder": temporary, "prior": prior})
+        shared: dict[str, Any] = {
+            "folder": temporary,
+            "prior": prior,
+            "k": problem.k,
+            "horizon": problem.horizon,
+            "order": problem.order,
+        }
+        settings = [{**shared, "policy": name, "label": name} for name in policies]
+        cells = scale.cells("table", settings, runs=10)
+        # Policy by policy, as the reports list them. Cells come run by run.
+        cells.sort(key=lambda cell: policies.index(cell.settings["policy"]))
         store = Memory()
         # One worker is this process: another one would take seconds to start.
         n_processes = workers if workers > 1 else 0
         record({"run": cells}, store, unit="runs", workers=n_processes, console=console)
     rows, _ = recorded_rows(cells, store)
     return analyse(problem, rows, estimate(problem.environment.table, problem.k, seed=scale.seed))
-
-
-def _cells(
-    scale: Scale, problem: TableProblem, policies: Sequence[str], common: dict[str, Any]
-) -> list[Cell]:
-    shared: dict[str, Any] = {
-        **common,
-        "k": problem.k,
-        "horizon": problem.horizon,
-        "order": problem.order,
-    }
-    settings = [{**shared, "policy": name, "label": name} for name in policies]
-    cells = scale.cells("table", settings, runs=scale.runs or 10)
-    # Policy by policy, as the reports list them. Cells come run by run.
-    return sorted(cells, key=lambda cell: policies.index(cell.settings["policy"]))
 
 
 def _known(policies: Sequence[str]) -> list[str]:

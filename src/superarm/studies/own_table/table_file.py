@@ -197,11 +197,15 @@ class Columns:
         self._check_each()
         # After the other checks: a header that consists of numbers is most probably missing, and
         # the first round would be lost silently.
-        if all(_is_outcome(name) for name in self.names):
-            raise TableError(
-                f"line 1: expected the names of the arms, got outcomes: {some(self.names)}; "
-                f"write a line of names above the first round"
-            )
+        try:
+            for name in self.names:
+                outcome(name)
+        except ValueError:  # one that is no outcome
+            return
+        raise TableError(
+            f"line 1: expected the names of the arms, got outcomes: {some(self.names)}; "
+            f"write a line of names above the first round"
+        )
 
     def _check_each(self) -> None:
         """Refuse missing and repeated names."""
@@ -219,14 +223,6 @@ class Columns:
                     f"line 1: the name {self.head[place]!r} is there twice, in columns "
                     f"{first + 1} and {place + 1}; every arm needs a name of its own"
                 )
-
-
-def _is_outcome(text: str) -> bool:
-    try:
-        outcome(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _strips(
