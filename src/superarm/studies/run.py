@@ -126,8 +126,9 @@ def record(
         if engine != "process":
             at_once = [cell for cell in distinct.values() if batched.can_play(cell)]
             batched.run_together(at_once, store, engine, progress=progress)
-        together = [cell for cell in left if not cell.is_timed]
-        alone = [cell for cell in left if cell.is_timed]
+        together, alone = list[Cell](), list[Cell]()
+        for cell in left:
+            (alone if cell.is_timed else together).append(cell)
         run_cells(together, store, start=start, progress=progress)
         run_cells(alone, store, start=processes(1), progress=progress)
 

@@ -21,7 +21,7 @@ from superarm.studies.study import Findings, Rows
 _LEAST_GROWTH = 1e-9  # of regret over a tenfold of rounds; less is a rounding error
 
 
-def analyse_regret(rows: Rows, title: str) -> Findings:
+def analyse_regret(rows: Rows, times: Rows, *, title: str) -> Findings:
     """Regret at the horizon of every policy, next to the random baseline and to CTS; its growth."""
     numbers = regret_numbers(rows)
     return Findings(numbers, [regret_table(numbers)], lambda figure: _draw(figure, rows, title))

@@ -7,6 +7,7 @@ here, as in figure 2A, and 426, which is the order-wise rule's number for this s
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from superarm.studies.cell import Cell, Scale
@@ -18,7 +19,6 @@ from superarm.studies.paper.policies import (
     spec,
 )
 from superarm.studies.paper.regret import analyse_regret
-from superarm.studies.study import Findings, Rows
 
 TITLE = "Figure 2B: two-layer network reward"
 
@@ -54,6 +54,5 @@ def cells(scale: Scale) -> list[Cell]:
     return scale.cells("play", settings, runs=N_RUNS)
 
 
-def analyse(rows: Rows, times: Rows) -> Findings:
-    """Regret curves, next to the random baseline and to CTS."""
-    return analyse_regret(rows, "(B) two-layer network reward")
+# Regret curves, next to the random baseline and to CTS.
+analyse = partial(analyse_regret, title="(B) two-layer network reward")
