@@ -28,7 +28,7 @@ from superarm.oracles.scheduled import growing
 from superarm.reporting import files
 from superarm.reporting.figures import render
 from superarm.reporting.tables import compact
-from superarm.studies import Memory, run
+from superarm.studies import Recorded, run
 from superarm.studies.archive import pack, unpack
 from superarm.studies.cell import Scale
 from superarm.studies.paper import catalogue
@@ -73,7 +73,7 @@ class Results:
 
 def results(archive: Path = ARCHIVE) -> Results:
     """Analyse all experiments of an archive."""
-    store = Memory()
+    store: dict[str, Recorded] = {}
     manifest = unpack(archive, store)
     sweeps = recorded_sweeps(manifest, store)
     findings = {
@@ -199,7 +199,7 @@ def record(folders: Sequence[Path]) -> None:
 
 def record_missing(workers: int) -> None:
     """Play the cells that the archive does not have, and add them to it."""
-    store = Memory()
+    store: dict[str, Recorded] = {}
     manifest = unpack(ARCHIVE, store)
     scale = Scale(manifest["size"], runs=manifest["runs"], seed=manifest["seed"])
     sweeps = {name: catalogue.load(name).cells(scale) for name in catalogue.names()}

@@ -67,12 +67,12 @@ def run_cells(
     """Run the cells that the store does not have, and store each as soon as it finishes."""
 
     def done(cell: Cell, recorded: Recorded) -> None:
-        store.put(cell, recorded)
+        store[cell.key] = recorded
         if progress is not None:
             progress(cell)
 
     # By key, so that a cell that stands in two sweeps is played once.
-    left = {cell.key: cell for cell in wanted if not store.has(cell)}
+    left = {cell.key: cell for cell in wanted if cell.key not in store}
     run_all(run_cell, left, done, start=start)
 
 
@@ -110,7 +110,7 @@ def record(
     """
     distinct = {cell.key: cell for sweep in sweeps.values() for cell in sweep}
     # Only what is left to run: a resumed study starts at 0% of the rest.
-    left = [cell for cell in distinct.values() if not store.has(cell)]
+    left = [cell for key, cell in distinct.items() if key not in store]
     left.sort(key=cost, reverse=True)
     start = processes(workers) if workers else None
     if dask is not None:
@@ -140,7 +140,7 @@ def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
     """
     rows, times = [], []
     for cell in cells:
-        recorded = store.get(cell)
+        recorded = store[cell.key]
         # Rows come after the settings: what was recorded must win over what was asked for.
         about = {"kind": cell.kind, "run": cell.run, "seed": cell.seed, **cell.settings}
         rows.append({**about, **recorded.row})

@@ -1,4 +1,4 @@
-"""Where recorded cells are kept: in memory, or in a folder that can be stopped, resumed and copied.
+"""Where recorded cells are kept: in a dictionary, or in a folder that can be resumed and copied.
 
 DIR/manifest.json          the settings, and where the rows come from; a request with other settings
                            is refused
@@ -32,35 +32,19 @@ _MANIFEST = "manifest.json"
 
 
 class Recording(Protocol):
-    """What the runner needs of a store."""
+    """What cells gave, by their keys.
 
-    def has(self, cell: Cell) -> bool:
+    A dictionary for a study that is not resumed, and a `Store` for one that is.
+    """
+
+    def __contains__(self, key: object, /) -> bool:
         """Whether a cell is recorded."""
 
-    def put(self, cell: Cell, recorded: Recorded) -> None:
-        """Record a finished cell."""
-
-    def get(self, cell: Cell) -> Recorded:
+    def __getitem__(self, key: str, /) -> Recorded:
         """What a finished cell gave."""
 
-
-class Memory:
-    """Recorded cells of a study that is not resumed: they live as long as the command."""
-
-    def __init__(self) -> None:
-        self._cells: dict[str, Recorded] = {}
-
-    def has(self, cell: Cell) -> bool:
-        """Whether a cell is recorded."""
-        return cell.key in self._cells
-
-    def put(self, cell: Cell, recorded: Recorded) -> None:
+    def __setitem__(self, key: str, recorded: Recorded, /) -> None:
         """Record a finished cell."""
-        self._cells[cell.key] = recorded
-
-    def get(self, cell: Cell) -> Recorded:
-        """What a finished cell gave."""
-        return self._cells[cell.key]
 
 
 def sweep_digest(cells: Sequence[Cell]) -> str:
@@ -74,23 +58,23 @@ class Joined:
     def __init__(self, stores: Sequence[Recording]) -> None:
         self._stores = stores
 
-    def has(self, cell: Cell) -> bool:
-        """Whether a cell is recorded in any of the stores."""
-        return any(store.has(cell) for store in self._stores)
+    def __contains__(self, key: object) -> bool:
+        return any(key in store for store in self._stores)
 
-    def put(self, cell: Cell, recorded: Recorded) -> None:
-        """Refused: nobody could tell which store the cell belongs to."""
-        raise TypeError("joined stores are read only; record into one of them")
-
-    def get(self, cell: Cell) -> Recorded:
-        """What a finished cell gave."""
+    def __getitem__(self, key: str) -> Recorded:
         # The last store answers for cells that none of them has, with its own error.
-        store = next((one for one in self._stores if one.has(cell)), self._stores[-1])
-        return store.get(cell)
+        return next((one for one in self._stores if key in one), self._stores[-1])[key]
+
+    def __setitem__(self, key: str, recorded: Recorded) -> None:
+        # Nobody could tell which store the cell belongs to.
+        raise TypeError("joined stores are read only; record into one of them")
 
 
 class Store:
     """A folder of recorded cells that all belong to one manifest.
+
+    ``key in store`` says whether the cell with this key is recorded, ``store[key]`` is what it
+    gave, and ``store[key] = recorded`` records it.
 
     Parameters
     ----------
@@ -162,32 +146,28 @@ class Store:
                 f"{path} is not JSON; was the folder written by another program?"
             ) from None
 
-    def has(self, cell: Cell) -> bool:
-        """Whether a cell is recorded."""
+    def __contains__(self, key: object) -> bool:
         # A file that exists is complete, because files are written whole or not at all.
-        return self._path(cell).exists()
+        return self._path(key).exists()
 
-    def put(self, cell: Cell, recorded: Recorded) -> None:
-        """Record a finished cell."""
-        self._read.pop(cell.key, None)
-        files.write(self._path(cell), canonical(asdict(recorded)) + "\n")
+    def __setitem__(self, key: str, recorded: Recorded) -> None:
+        self._read.pop(key, None)
+        files.write(self._path(key), canonical(asdict(recorded)) + "\n")
 
-    def get(self, cell: Cell) -> Recorded:
-        """What a finished cell gave."""
-        if cell.key in self._read:
-            return self._read[cell.key]
-        try:
-            found = Recorded(**json.loads(self._path(cell).read_text("utf-8")))
-        except FileNotFoundError:
-            raise RequestError(
-                f"run {cell.run} of {cell.kind} {canonical(cell.settings)} is not in "
-                f"{self.folder}: the study did not finish; run it again without --from to continue"
-            ) from None
-        self._read[cell.key] = found
-        return found
+    def __getitem__(self, key: str) -> Recorded:
+        if key not in self._read:
+            try:
+                found = json.loads(self._path(key).read_text("utf-8"))
+            except FileNotFoundError:
+                raise RequestError(
+                    f"{self.folder} has no row of the cell {key}: the study did not finish; run it "
+                    f"again without --from to continue"
+                ) from None
+            self._read[key] = Recorded(**found)
+        return self._read[key]
 
-    def _path(self, cell: Cell) -> Path:
-        return self.folder / "cells" / f"{cell.key}.json"
+    def _path(self, key: object) -> Path:
+        return self.folder / "cells" / f"{key}.json"
 
 
 def joined(folders: Sequence[Path]) -> tuple[dict[str, Any], Joined]:
@@ -241,7 +221,7 @@ def provenance(sweeps: Mapping[str, Sequence[Cell]], store: Recording) -> dict[s
     groups: dict[str, dict[str, Any]] = {}
     members: dict[str, list[Recorded]] = {}
     for key, cell in cells.items():
-        recorded = store.get(cell)
+        recorded = store[key]
         about = {
             "engine": recorded.row.get("engine", "process"),
             "timed_alone": cell.is_timed,

@@ -14,9 +14,8 @@ from superarm.catalog import POLICIES
 from superarm.reporting import files, need
 from superarm.reporting.figures import band, look, name_curves, panels, plain, render
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Recorded, Scale
 from superarm.studies.run import record, recorded_rows
-from superarm.studies.store import Memory
 from superarm.studies.study import Done, Findings, Rows, Study
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def play(
     need("matplotlib", "plots", "the demo draws a picture")
     demo = study(horizon)
     cells = demo.cells(Scale(runs=runs, seed=seed))
-    store = Memory()
+    store: dict[str, Recorded] = {}
     record({demo.name: cells}, store, unit="runs", workers=workers, console=console)
     # Nothing is kept besides the picture, so that the rows stay in memory.
     findings = demo.analyse(*recorded_rows(cells, store))

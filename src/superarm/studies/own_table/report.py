@@ -191,14 +191,14 @@ def summary(analysis: Analysis) -> Table:
     if (learnable := _learnable_row(analysis)) is not None:
         rows.append(["learnable", *learnable, ""])
     for result in analysis.results:
-        behind = analysis.in_points(result.behind)
-        is_behind = behind is not None and any(behind.numbers)
+        points = analysis.in_points(result.behind)
+        behind = [] if points is None or not any(points.numbers) else points.numbers
         rows.append(
             [
                 result.policy,
                 f"{result.reward.mean:.4g}",
                 *_share(result.gap_closed, 0),
-                "{:.0f} ({:.0f} to {:.0f})".format(*behind.numbers) if is_behind else "",
+                "{:.0f} ({:.0f} to {:.0f})".format(*behind) if behind else "",
             ]
         )
     return Table(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from superarm.policies import Prior
 from superarm.reporting import RequestError
 from superarm.reporting.progress import bar
-from superarm.studies.cell import Scale
+from superarm.studies.cell import Recorded, Scale
 from superarm.studies.cells.knowing import NOTHING
 from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
@@ -23,7 +23,6 @@ from superarm.studies.own_table.learnable import estimate
 from superarm.studies.own_table.table_file import OwnTable, read
 from superarm.studies.policies import SINGLE_ARM_POLICIES
 from superarm.studies.run import record, recorded_rows
-from superarm.studies.store import Memory
 from superarm.studies.study import Done
 
 if TYPE_CHECKING:
@@ -143,8 +142,8 @@ def run_table(
             f"{path.name} has {n_rows:,} rows; each run plays {problem.horizon:,} of them. "
             f"For all: --horizon {n_rows}"
         )
-    for notice in said if console is not None else ():
-        console.print(notice, soft_wrap=True, markup=False)
+    if console is not None and said:
+        console.print("\n".join(said), soft_wrap=True, markup=False)
     # All that numbers.json needs so that somebody else can repeat the run.
     settings = {
         "table": path.name,
@@ -191,7 +190,7 @@ def play_all(
         cells = scale.cells("table", settings, runs=10)
         # Policy by policy, as the reports list them. Cells come run by run.
         cells.sort(key=lambda cell: policies.index(cell.settings["policy"]))
-        store = Memory()
+        store: dict[str, Recorded] = {}
         # One worker is this process: another one would take seconds to start.
         n_processes = workers if workers > 1 else 0
         record({"run": cells}, store, unit="runs", workers=n_processes, console=console)

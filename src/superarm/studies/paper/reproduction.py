@@ -13,13 +13,13 @@ from superarm.reporting.figures import inline, render
 from superarm.reporting.tables import Table
 from superarm.studies import batched
 from superarm.studies.archive import unpack
-from superarm.studies.cell import Cell, Scale, canonical
+from superarm.studies.cell import Cell, Recorded, Scale, canonical
 from superarm.studies.code import versions
 from superarm.studies.paper import catalogue
 from superarm.studies.paper.claims import judge
 from superarm.studies.paper.verdicts import Claim, Verdict
 from superarm.studies.run import record, recorded_rows
-from superarm.studies.store import NOTED, Memory, Recording, Store, provenance
+from superarm.studies.store import NOTED, Recording, Store, provenance
 from superarm.studies.study import Done, Findings, Rows, Study
 from superarm.version import __version__
 
@@ -103,9 +103,9 @@ def rebuild(path: Path, out: Path) -> Done:
 
 def _from_archive(path: Path, out: Path) -> tuple[Store, dict[str, Sequence[Cell]]]:
     """A folder with the cells of an archive, and the cells by experiment."""
-    memory = Memory()
-    manifest = unpack(path, memory)
-    sweeps = recorded_sweeps(manifest, memory)
+    recorded: dict[str, Recorded] = {}
+    manifest = unpack(path, recorded)
+    sweeps = recorded_sweeps(manifest, recorded)
     # Another version may have other cells in an experiment, which its analysis then expects.
     if missing := sorted(set(manifest["sweeps"]) - set(sweeps)):
         raise RequestError(
@@ -114,8 +114,8 @@ def _from_archive(path: Path, out: Path) -> tuple[Store, dict[str, Sequence[Cell
         )
     store = Store(out)
     store.open({name: manifest[name] for name in manifest if name not in NOTED}, sweeps)
-    for cell in {cell.key: cell for cells in sweeps.values() for cell in cells}.values():
-        store.put(cell, memory.get(cell))
+    for key in {cell.key for cells in sweeps.values() for cell in cells}:
+        store[key] = recorded[key]
     return store, sweeps
 
 
@@ -225,7 +225,7 @@ def recorded_sweeps(
         if name in manifest["sweeps"]:
             # Cells that the caller has are used again: making them all takes a while.
             cells = (planned or {}).get(name) or catalogue.load(name).cells(scale)
-            if all(map(store.has, cells)):
+            if all(cell.key in store for cell in cells):
                 found[name] = cells
     return found
 
