@@ -77,6 +77,14 @@ def test_round_trip(tmp_path):
     assert store[TINY[0].key] == what
 
 
+def test_a_cell_that_is_recorded_again_is_read_again(tmp_path):
+    """Runs that are played together are all recorded again if one of them is missing."""
+    store = Store(tmp_path)
+    for row in ({"x": 1}, {"x": 2}):
+        store[TINY[0].key] = Recorded(row, {})
+        assert store[TINY[0].key].row == row
+
+
 def test_folders_of_several_machines_and_engines_are_joined(tmp_path):
     one, other = Store(tmp_path / "one"), Store(tmp_path / "other")
     one.open({"seed": 0, "engine": "process"}, {"fig1": TINY[:2]})

@@ -115,8 +115,8 @@ def run_table(
         Where to show progress.
     """
     # Everything that can be refused is refused before the first run, which may take minutes.
-    wanted, said = _known(policies), list[str]()
-    problem = _prepare(table, k, horizon, order)
+    wanted = _known(policies)
+    problem, said = _prepare(table, path.name, k, horizon, order)
     if not wanted:
         # Bounds of arms without outcomes are infinite: CUCB only tries arms until it has seen all.
         learns = k * problem.horizon > problem.environment.n_arms
@@ -134,20 +134,12 @@ def run_table(
     problem = replace(problem, known=known)
     if wanted[0] not in POLICIES and "thompson" not in wanted:
         wanted.append("thompson")  # what features and contexts add is measured against it
-    n_rows = len(table.cells)
-    if table.n_empty:
-        said.append(f"{path.name}: {table.n_empty:,} rows without any outcome are left out.")
-    if horizon is None and problem.horizon < n_rows:
-        said.append(
-            f"{path.name} has {n_rows:,} rows; each run plays {problem.horizon:,} of them. "
-            f"For all: --horizon {n_rows}"
-        )
     if console is not None and said:
         console.print("\n".join(said), soft_wrap=True, markup=False)
     # All that numbers.json needs so that somebody else can repeat the run.
     settings = {
         "table": path.name,
-        "n_rows": n_rows,
+        "n_rows": len(table.cells),
         "skipped": list(table.skipped),
         "n_empty": table.n_empty,
         **({} if features is None else {"features": features.name}),
@@ -204,7 +196,10 @@ def _known(policies: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(policies))
 
 
-def _prepare(table: OwnTable, k: int, horizon: int | None, order: Order) -> TableProblem:
+def _prepare(
+    table: OwnTable, name: str, k: int, horizon: int | None, order: Order
+) -> tuple[TableProblem, list[str]]:
+    """The problem of a table of this name, and what is left out of the table, for the terminal."""
     n_rows, n_arms = table.cells.shape
     if k >= n_arms:
         raise RequestError(
@@ -217,6 +212,15 @@ def _prepare(table: OwnTable, k: int, horizon: int | None, order: Order) -> Tabl
         )
     n_rounds = horizon or min(n_rows, USUAL_HORIZON)
     try:
-        return prepare(table.cells, table.names, k, n_rounds, order)
+        problem = prepare(table.cells, table.names, k, n_rounds, order)
     except ValueError as error:  # a column may be empty in the rows that are played only
         raise RequestError(f"{error}, or play more rows with --horizon") from None
+    said = []
+    if table.n_empty:
+        said.append(f"{name}: {table.n_empty:,} rows without any outcome are left out.")
+    if horizon is None and n_rounds < n_rows:
+        said.append(
+            f"{name} has {n_rows:,} rows; each run plays {n_rounds:,} of them. "
+            f"For all: --horizon {n_rows}"
+        )
+    return problem, said
