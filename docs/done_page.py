@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from superarm.reporting import pages
+from superarm.reporting import files
 from superarm.reporting.figures import WIDTH, plain, render
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY
 from superarm.reporting.tables import Table, as_markdown, fill
@@ -54,7 +54,7 @@ def ten(rows: Rows) -> dict[str, dict[str, dict[str, Any]]]:
 
 def text(part: str, **found: Any) -> str:
     """The prose of a part of the page, with its numbers."""
-    return pages.render(TEMPLATE, part=part, **found).strip("\n")
+    return files.render(TEMPLATE, part=part, **found).strip("\n")
 
 
 def errors() -> str:

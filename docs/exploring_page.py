@@ -22,7 +22,7 @@ import superarm as sa
 from superarm import theory
 from superarm.catalog import POLICIES, Task
 from superarm.environments import BernoulliArms
-from superarm.reporting import pages
+from superarm.reporting import files
 from superarm.reporting.figures import (
     Look,
     band,
@@ -190,7 +190,7 @@ def page() -> str:
     table, about = learning_table(learning["table"]) if learning else (None, None)
     before, about_before = learning_table(learning["before"]) if learning else (None, None)
     closed = {name: 100 * mean_interval(one["closed"]).mean for name, one in measured.items()}
-    text = pages.render(
+    text = files.render(
         TEMPLATE,
         probability=theory.optimistic_probability,
         rule=lambda k: sa.thompson(sa.LinearReward(k + 1), k).belief.shared,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from superarm.reporting import pages
+from superarm.reporting import files
 from superarm.reporting.figures import WIDTH, plain, render
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, RED
 from superarm.reporting.tables import Table, as_markdown, fill
@@ -57,7 +57,7 @@ def span(numbers: list[float]) -> str:
 
 def text(part: str, **found: Any) -> str:
     """The prose of a part of the page, with its numbers."""
-    return pages.render(TEMPLATE, part=part, **found).strip("\n")
+    return files.render(TEMPLATE, part=part, **found).strip("\n")
 
 
 def arms() -> str:

@@ -25,17 +25,17 @@ import numpy as np
 
 import reproduction_tables as tables
 from superarm.oracles.scheduled import growing
-from superarm.reporting import pages
+from superarm.reporting import files
 from superarm.reporting.figures import render
 from superarm.reporting.tables import compact
-from superarm.studies import Memory
+from superarm.studies import Recorded, run
 from superarm.studies.archive import pack, unpack
 from superarm.studies.cell import Scale
 from superarm.studies.paper import catalogue
 from superarm.studies.paper.claims import judge
 from superarm.studies.paper.reproduction import recorded_sweeps
 from superarm.studies.paper.verdicts import Claim, Verdict
-from superarm.studies.run import record_with_bar, recorded_rows
+from superarm.studies.run import recorded_rows
 from superarm.studies.store import Recording, joined, provenance, sweep_digest
 from superarm.studies.study import Findings
 
@@ -73,7 +73,7 @@ class Results:
 
 def results(archive: Path = ARCHIVE) -> Results:
     """Analyse all experiments of an archive."""
-    store = Memory()
+    store: dict[str, Recorded] = {}
     manifest = unpack(archive, store)
     sweeps = recorded_sweeps(manifest, store)
     findings = {
@@ -86,7 +86,7 @@ def results(archive: Path = ARCHIVE) -> Results:
 def page(found: Results, path: Path = PAGE) -> str:
     """The text of docs/reproduction.md or docs/report.md."""
     numbers = {name: one.numbers for name, one in found.findings.items()}
-    text = pages.render(
+    text = files.render(
         TEMPLATE.with_name(f"{path.name}.jinja"),
         manifest=found.manifest,
         claims=found.claims,
@@ -162,7 +162,7 @@ def _regret(problem: Mapping[str, Any], label: str) -> list[float]:
 def headline(found: Results, readme: str) -> str:
     """The README with this reproduction's headline between the marks."""
     start, end = (re.escape(mark) for mark in _MARKS)
-    body = pages.render(
+    body = files.render(
         TEMPLATE.with_name("headline.md.jinja"),
         table=tables.headline(found.findings["beyond"].numbers["linear"]),
         verdicts=_counted([claim.verdict for claim in found.claims]),
@@ -199,11 +199,11 @@ def record(folders: Sequence[Path]) -> None:
 
 def record_missing(workers: int) -> None:
     """Play the cells that the archive does not have, and add them to it."""
-    store = Memory()
+    store: dict[str, Recorded] = {}
     manifest = unpack(ARCHIVE, store)
     scale = Scale(manifest["size"], runs=manifest["runs"], seed=manifest["seed"])
     sweeps = {name: catalogue.load(name).cells(scale) for name in catalogue.names()}
-    record_with_bar(sweeps, store, unit="runs", workers=workers, console=None)
+    run.record(sweeps, store, workers=workers)
     _pack({**manifest, "sweeps": sweeps}, store)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 
 import superarm as sa
-from superarm.reporting.figures import WIDTH, as_svg, styled
+from superarm.reporting.figures import STYLE, WIDTH, as_svg
 from superarm.reporting.palette import FAINT
 
 N_ARTICLES, K, N_ROUNDS = 40, 5, 60
@@ -25,7 +26,7 @@ def main() -> None:
         outcomes = {name: float(rng.random() < means[name]) for name in decision.arms}
         session.tell(decision.id, outcomes)
     why = session.explain(session.ask().id)
-    with styled():
+    with matplotlib.rc_context(STYLE):
         figure = why.figure()
         figure.set_size_inches(WIDTH, figure.get_figheight())
         # The grid's own colour is for white paper.

@@ -39,7 +39,7 @@ def test_the_package_is_imported_without_the_modules_of_unix():
         "import sys, subprocess, selectors, socket, tempfile, multiprocessing, asyncio\n"
         "import numpy, scipy.special\n"
         f"for name in {sorted(UNIX)}: sys.modules[name] = None\n"
-        "import superarm, superarm.cli, superarm.sessions.files, superarm.reporting.folders\n"
+        "import superarm, superarm.cli, superarm.sessions.files, superarm.reporting.files\n"
         "print(superarm.Session(superarm.thompson(superarm.LinearReward(3), 1), seed=0).ask())\n"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reproduction_page
-from superarm.studies import Memory, paper, run_cell
+from superarm.studies import paper, run_cell
 from superarm.studies.archive import unpack
 from superarm.studies.paper.extensions import beyond
 from superarm.studies.paper.reproduction import recorded_sweeps
@@ -63,7 +63,7 @@ def test_the_rows_are_those_of_all_experiments_at_the_papers_sizes(found):
 
 def test_floors_are_those_of_the_instances_that_were_played(found):
     """The instances are drawn again for the floors: they have the recorded gaps, to the bit."""
-    store = Memory()
+    store = {}
     cells = recorded_sweeps(unpack(reproduction_page.ARCHIVE, store), store)["beyond"]
     rows = [row for row in recorded_rows(cells, store)[0] if row["label"] == "CTS"]
     assert [beyond._instance(row).gap for row in rows] == [row["gap"] for row in rows]
@@ -97,8 +97,8 @@ def test_every_picture_of_the_page_is_there_and_follows_the_text_colour(found):
 
 def test_cells_that_run_again_give_the_same_rows():
     """The first cell of every kind that takes less than a second."""
-    store = Memory()
+    store = {}
     sweeps = recorded_sweeps(unpack(reproduction_page.ARCHIVE, store), store)
     for kind in ("lemma1", "lemma2", "rules", "swap_search"):
         cell = next(cell for cells in sweeps.values() for cell in cells if cell.kind == kind)
-        assert run_cell(cell).row == store.get(cell).row
+        assert run_cell(cell).row == store[cell.key].row

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from suite import pictures, report
-from superarm.reporting import folders
+from superarm.reporting import files
 from superarm.reporting.tables import as_csv
 
 Row = dict[str, Any]
@@ -22,7 +22,7 @@ def write(results: Row, folder: Path) -> list[Path]:
         "performance.json": json.dumps(results, indent=1) + "\n",
         "performance.md": report.render(results),
     }
-    return [folders.write(folder / name, text) for name, text in texts.items()]
+    return [files.write(folder / name, text) for name, text in texts.items()]
 
 
 def read(folder: Path) -> Row:

@@ -9,7 +9,7 @@ from typing import Any
 
 from suite.ratios import growth, names, of_part, overtakes
 from suite.timing import TURN_S
-from superarm.reporting import pages
+from superarm.reporting import files
 from superarm.reporting.tables import Table, compact
 
 Row = dict[str, Any]
@@ -24,7 +24,7 @@ def render(results: Row) -> str:
     machine = results["machine"]
     thompson, oracles = (of_part(results, part) for part in ("thompson", "oracles"))
     operations = of_part(results, "operations")
-    page = pages.render(
+    page = files.render(
         _TEMPLATE,
         quick=results["quick"],
         place=" ".join(machine[name] for name in _PLACE),

@@ -6,6 +6,8 @@ import sys
 import pytest
 
 import flows
+from superarm import studies
+from superarm.studies import Scale
 
 ONE = """
 from {package} import two
@@ -91,3 +93,23 @@ def test_requests_stay_short():
     for name, flow in found.items():
         listed = "\n".join(map(" ".join, flow.calls))
         assert all(map(int.__le__, flow.counts, REQUESTS[name])), f"{flow.counts}:\n{listed}"
+
+
+# The number of switches grows with the cells, so it does not matter here.
+STUDIES = {
+    "reproduce fig2a": (85, 21),
+    "reproduce --from": (64, 18),
+    "run table.csv": (124, 25),
+}
+
+
+@pytest.mark.usefixtures("forked_workers")
+def test_studies_stay_short(monkeypatch):
+    """At a size that no command offers, because only the walk matters."""
+    monkeypatch.setattr(studies, "Scale", lambda size, **given: Scale("tiny", **given))
+    found = {flow.name: flow for flow in flows.trace(["reproduce", "run"])}
+    assert found.keys() == STUDIES.keys()
+    for name, flow in found.items():
+        listed = "\n".join(map(" ".join, flow.calls))
+        within = map(int.__le__, flow.counts[:2], STUDIES[name])
+        assert all(within), f"{name} {flow.counts}:\n{listed}"

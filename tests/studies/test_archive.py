@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from superarm.studies import Memory, Recorded, RequestError
+from superarm.studies import Recorded, RequestError
 from superarm.studies.archive import pack, unpack
 from superarm.studies.machine import Watch, machine
 from superarm.studies.run import record
@@ -22,26 +22,26 @@ TIMED = [
 
 @pytest.fixture(scope="module")
 def recorded():
-    store = Memory()
+    store = {}
     record({"tiny": TINY, "timed": TIMED}, store)
     return store
 
 
 def test_rows_come_back_to_the_last_bit(recorded, tmp_path):
-    path, found = pack(tmp_path / "a.xz", {"seed": 3}, TINY, recorded), Memory()
+    path, found = pack(tmp_path / "a.xz", {"seed": 3}, TINY, recorded), {}
     assert unpack(path, found) == {"seed": 3}
     for cell in TINY:
-        assert found.get(cell).row == recorded.get(cell).row
-        assert found.get(cell).times["seconds"] == recorded.get(cell).times["seconds"]
-        assert found.get(cell).times["machine"] == machine()
+        assert found[cell.key].row == recorded[cell.key].row
+        assert found[cell.key].times["seconds"] == recorded[cell.key].times["seconds"]
+        assert found[cell.key].times["machine"] == machine()
 
 
 def test_only_timed_cells_keep_the_seconds_of_every_round(recorded, tmp_path):
-    found = Memory()
+    found = {}
     unpack(pack(tmp_path / "a.xz", {}, [*TINY, *TIMED], recorded), found)
-    assert all(found.get(cell) == recorded.get(cell) for cell in TIMED)
-    assert all("ask_s" in recorded.get(cell).times for cell in TINY)
-    assert not any("ask_s" in found.get(cell).times for cell in TINY)
+    assert all(found[cell.key] == recorded[cell.key] for cell in TIMED)
+    assert all("ask_s" in recorded[cell.key].times for cell in TINY)
+    assert not any("ask_s" in found[cell.key].times for cell in TINY)
 
 
 def test_the_same_cells_give_the_same_bytes(recorded, tmp_path):
@@ -56,7 +56,7 @@ def test_the_same_cells_give_the_same_bytes(recorded, tmp_path):
 def test_other_files_are_refused(content, tmp_path):
     (tmp_path / "a.xz").write_bytes(content)
     with pytest.raises(RequestError, match="is not an archive of recorded rows"):
-        unpack(tmp_path / "a.xz", Memory())
+        unpack(tmp_path / "a.xz", {})
 
 
 def test_a_manifest_says_which_cells_ran_where(recorded):
@@ -70,10 +70,10 @@ def test_a_manifest_says_which_cells_ran_where(recorded):
 
 
 def test_another_machine_and_another_engine_are_groups_of_their_own():
-    store = Memory()
+    store = {}
     for place, cell in enumerate(TINY):
         times = {**Watch().times(), "machine": {"processor": f"p{place % 2}"}}
-        store.put(cell, Recorded({"engine": "batch"} if place < 2 else {}, times))
+        store[cell.key] = Recorded({"engine": "batch"} if place < 2 else {}, times)
     groups = provenance({"tiny": TINY}, store)["groups"]
     assert [(group["engine"], group["machine"]["processor"]) for group in groups] == [
         ("batch", "p0"),
@@ -85,11 +85,11 @@ def test_another_machine_and_another_engine_are_groups_of_their_own():
 
 
 def test_pauses_and_overlaps_do_not_count_as_elapsed_time():
-    store, spans = Memory(), [(0, 10), (5, 12), (6, 8), (100, 101)]
+    store, spans = {}, [(0, 10), (5, 12), (6, 8), (100, 101)]
     cells = TINY[: len(spans)]
     for cell, (start, end) in zip(cells, spans, strict=True):
         times = {"started": start, "ended": end, "processor_s": 1.5, "machine": {}}
-        store.put(cell, Recorded({}, times))
+        store[cell.key] = Recorded({}, times)
     found = provenance({"tiny": cells}, store)
     assert (found["wall_s"], found["processor_s"]) == (13.0, 6.0)
 

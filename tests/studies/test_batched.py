@@ -35,7 +35,7 @@ def cells(n_runs, policies=POLICIES):
 
 
 def rows(store, wanted):
-    return [store.get(cell).row for cell in wanted]
+    return [store[cell.key].row for cell in wanted]
 
 
 def test_rows_have_what_play_records_and_the_same_instances(tmp_path):
@@ -43,7 +43,7 @@ def test_rows_have_what_play_records_and_the_same_instances(tmp_path):
     batched.run_together(wanted, store, "batch", progress=calls.append)
     assert sorted(cell.key for cell in calls) == sorted(cell.key for cell in wanted)
     for cell in wanted:
-        ours, theirs = store.get(cell).row, play(cell).row
+        ours, theirs = store[cell.key].row, play(cell).row
         assert ours["engine"] == "batch"
         assert set(ours) - {"engine"} == set(theirs) - {"non_separable"}
         for same in ("checkpoints", "evaluations", "gap", "gap_max"):

@@ -9,7 +9,7 @@ import pytest
 
 import superarm
 from superarm.studies import Scale
-from superarm.studies.code import code_digest, reachable, versions
+from superarm.studies.code import digest_of, reachable, versions
 from superarm.studies.paper.catalogue import KINDS, load, names
 
 SOURCE = Path(superarm.__file__).parent
@@ -25,7 +25,7 @@ def copied(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def before(copied):
-    return code_digest(CELLS, copied)
+    return digest_of(reachable(CELLS, copied))
 
 
 def changed(root, name, before):
@@ -34,7 +34,7 @@ def changed(root, name, before):
     text = path.read_text()
     path.write_text(text + "\n# a remark\n")
     try:
-        return code_digest(CELLS, root) != before
+        return digest_of(reachable(CELLS, root)) != before
     finally:
         path.write_text(text)
 

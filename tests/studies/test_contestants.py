@@ -13,7 +13,7 @@ import superarm as sa
 from superarm.catalog import Task
 from superarm.cli import app
 from superarm.reporting.executors import processes
-from superarm.studies import Cell, Memory, RequestError, Scale, Store
+from superarm.studies import Cell, RequestError, Scale, Store
 from superarm.studies.cells.compare import run as play
 from superarm.studies.cells.outside import make_policy
 from superarm.studies.code import outside_digest
@@ -61,7 +61,7 @@ def test_the_example_of_the_docs_plays(module):
     # Every policy plays the problem, and the policy from outside plays there, too.
     played = {cell.settings["policy"] for cell in cells if cell.kind == "compare"}
     assert {NAMES[0], "thompson", "cts"} < played
-    store = Memory()
+    store = {}
     run_cells(cells, store)
     numbers = study.analyse(
         recorded_rows([c for c in cells if c.settings["on"] != "linear"], store)[0]
@@ -76,10 +76,10 @@ def test_the_example_of_the_docs_plays(module):
 def test_workers_find_the_module_and_give_the_same_rows(module):
     cells = outside(study.cells(TINY, contestants(NAMES)))
     cells = [cell for cell in cells if cell.settings.get("policy") == NAMES[0]]
-    here, there = Memory(), Memory()
+    here, there = {}, {}
     run_cells(cells, here)
     run_cells(cells, there, start=processes(1))
-    assert [here.get(cell).row for cell in cells] == [there.get(cell).row for cell in cells]
+    assert [here[cell.key].row for cell in cells] == [there[cell.key].row for cell in cells]
 
 
 def test_a_policy_may_leave_a_problem_out(module):
@@ -188,7 +188,7 @@ def test_the_page_names_contestants_and_is_made_again_without_the_module(module,
         return [cell for cell in cells if cell.settings.get("policy") in policies]
 
     monkeypatch.setattr(study, "cells", few)
-    monkeypatch.setattr(study, "record_with_bar", lambda cells, store, **_: record(cells, store))
+    monkeypatch.setattr(study, "record", lambda cells, store, **_: record(cells, store))
     folder = Path("out")
     study.compare(TINY, folder, others=contestants(NAMES), workers=1)
     module.unlink()

@@ -10,12 +10,11 @@ from click.testing import CliRunner
 from superarm.beliefs import LinearBelief, LogisticBelief
 from superarm.cli import app
 from superarm.features import Encoder
-from superarm.studies.cell import Scale
+from superarm.studies.cell import Cell
 from superarm.studies.cells.knowing import Known
 from superarm.studies.cells.table import prepare, run
 from superarm.studies.own_table import TableError, read
 from superarm.studies.own_table.features_file import read_contexts
-from superarm.studies.own_table.study import _cells
 
 DAYS, NAMES = ("Mon", "Tue"), [f"arm {arm}" for arm in range(6)]
 
@@ -136,5 +135,6 @@ def test_workers_map_the_contexts(tmp_path):
     problem = prepare(cells, "abc", 1, 20, "shuffled")
     problem = replace(problem, known=Known(contexts=rng.normal(size=(20, 2))))
     problem.save(tmp_path)
-    [cell] = _cells(Scale(runs=1), problem, ["contexts"], {"folder": str(tmp_path), "prior": None})
+    settings = {"folder": str(tmp_path), "k": 1, "horizon": 20, "order": "shuffled"}
+    cell = Cell("table", {**settings, "policy": "contexts"}, seed=0, run=0)
     assert sum(run(cell).row["n_shown"]) == 20

@@ -176,12 +176,8 @@ def test_the_winner_is_compared_over_paired_runs():
     found = analysis_of(cells(), NAMES)
     best = found.learners[0]
     assert best.behind.numbers == [0, 0, 0]
-    rewards = {
-        result.policy: [run.reward[-1] / 120 for run in found.runs if run.policy == result.policy]
-        for result in found.results
-    }
     for result in found.results:
-        difference = np.subtract(rewards[best.policy], rewards[result.policy])
+        difference = (best.rewards[:, -1] - result.rewards[:, -1]) / 120
         assert result.behind.mean == pytest.approx(difference.mean())
 
 

@@ -14,14 +14,14 @@ from superarm.studies import Scale, own_table
 from superarm.studies.cells import table as table_cell
 from superarm.studies.cells.table import prepare
 from superarm.studies.own_table import report
-from superarm.studies.own_table.analysis import Run, not_distinguished, numbers
+from superarm.studies.own_table.analysis import not_distinguished, numbers, results_of
 from superarm.studies.own_table.study import play_all
 
 
 def played(problem, policy, number, *, seed):
-    """One run, as its row describes it."""
+    """The row of one run."""
     row = table_cell.play(problem, policy, number, seed=seed)
-    return Run.of({"policy": policy, "run": number, **row})
+    return {"policy": policy, "run": number, **row}
 
 
 @pytest.mark.parametrize("order", ["given", "shuffled"])
@@ -38,13 +38,16 @@ def test_a_run_played_in_pieces_is_the_one_that_replicate_plays(order, monkeypat
     traces = sa.replicate(make, n_runs=2, horizon=120, seed=9)
     means = np.nanmean(table, axis=0)
     for number, trace in enumerate(traces):
-        run = played(problem, "cts", number, seed=9)
+        row = played(problem, "cts", number, seed=9)
         filled = np.where(np.isnan(trace.outcomes), means[trace.arms], trace.outcomes).sum(axis=1)
-        np.testing.assert_allclose(run.reward, np.cumsum(filled)[run.at - 1])
-        np.testing.assert_array_equal(run.n_shown, np.bincount(trace.arms.ravel(), minlength=5))
-        assert run.best[-1] == pytest.approx(120 * problem.environment.best_fixed(k))
-        assert run.random[-1] == pytest.approx(120 * problem.environment.random_set(k))
-        assert run.gap_closed == pytest.approx(
+        at = np.array(row["checkpoints"])
+        np.testing.assert_allclose(row["reward"], np.cumsum(filled)[at - 1])
+        np.testing.assert_array_equal(row["n_shown"], np.bincount(trace.arms.ravel(), minlength=5))
+        assert row["best"][-1] == pytest.approx(120 * problem.environment.best_fixed(k))
+        assert row["random"][-1] == pytest.approx(120 * problem.environment.random_set(k))
+        [result] = results_of([row])
+        np.testing.assert_array_equal(result.shown, np.array(row["n_shown"]) / 120)
+        assert result.closed == pytest.approx(
             problem.environment.gap_closed(trace.arms, trace.outcomes)
         )
 
@@ -64,17 +67,17 @@ def test_in_given_order_only_the_rows_that_are_played_count():
 def test_part_of_a_shuffled_table_is_judged_in_the_rows_that_were_played():
     problem = prepare(cells(), NAMES, 2, 30, "shuffled")
     runs = [played(problem, policy, 3, seed=0) for policy in ("cts", "random")]
-    np.testing.assert_array_equal(runs[0].best, runs[1].best)
-    np.testing.assert_array_equal(runs[0].random, runs[1].random)
-    assert runs[0].best[-1] != played(problem, "cts", 4, seed=0).best[-1]
+    assert runs[0]["best"] == runs[1]["best"]
+    assert runs[0]["random"] == runs[1]["random"]
+    assert runs[0]["best"][-1] != played(problem, "cts", 4, seed=0)["best"][-1]
 
 
 def test_few_rounds_close_a_gap_that_is_that_of_the_table():
     """In one or two rows the best fixed set may well do worse than the random baseline."""
     problem = prepare(cells(), NAMES, 2, 2, "shuffled")
-    runs = play_all(problem, ["random"], Scale(runs=400)).runs
-    assert any(run.best[-1] < run.random[-1] for run in runs)
-    closed = [run.gap_closed for run in runs]
+    [result] = play_all(problem, ["random"], Scale(runs=400)).results
+    assert any(result.best[:, -1] < result.random[:, -1])
+    closed = result.closed
     # Four standard errors: once in 10,000 seeds.
     assert abs(np.mean(closed)) < 4 * np.std(closed, ddof=1) / 20
 
@@ -82,8 +85,8 @@ def test_few_rounds_close_a_gap_that_is_that_of_the_table():
 @pytest.mark.parametrize("policy", own_table.POLICIES)
 def test_every_named_policy_plays(policy):
     problem = prepare(cells(), NAMES, 2, 40, "given")
-    run = played(problem, policy, 0, seed=0)
-    assert run.n_shown.sum() == 80
+    row = played(problem, policy, 0, seed=0)
+    assert sum(row["n_shown"]) == 80
 
 
 def test_every_policy_has_a_look_of_its_own():
@@ -104,27 +107,21 @@ def test_where_all_arms_are_alike_there_is_no_gap_to_close():
 
 def test_policies_that_are_not_distinguished_are_found():
     """By hand: over its pairs b loses 10 in each of three runs, and c wins some and loses some."""
-    at = np.array([5])
-
-    def runs(policy, rewards):
-        known = np.zeros(1), np.zeros(1), np.zeros(2, int), 1.0
-        return [
-            Run(policy, number, at, np.array([got]), *known) for number, got in enumerate(rewards)
-        ]
-
-    every = [
-        *runs("a", [50.0, 70.0, 90.0]),
-        *runs("b", [40.0, 60.0, 80.5]),
-        *runs("c", [55.0, 60.0, 90.0]),
+    known = {"checkpoints": [5], "best": [0.0], "random": [0.0], "n_shown": [0, 0], "gap": 1.0}
+    rewards = {"a": [50.0, 70.0, 90.0], "b": [40.0, 60.0, 80.5], "c": [55.0, 60.0, 90.0]}
+    rows = [
+        {"policy": policy, "run": run, "reward": [reward], **known}
+        for policy, got in rewards.items()
+        for run, reward in enumerate(got)
     ]
-    assert not_distinguished(every, "a") == ["c"]
+    assert not_distinguished(results_of(rows)) == ["c"]
 
 
 def test_the_report_names_policies_that_are_not_distinguished():
     problem = prepare(cells(40), NAMES, 2, 40, "given")
     found = play_all(problem, ["cts", "single-seed", "random"], Scale(runs=3))
     text = report.html(found, {"table": "t", "n_rows": 40, "skipped": [], "seed": 0}, "")
-    others = not_distinguished(found.runs, found.results[0].policy)
+    others = not_distinguished(list(found.by_policy.values()))
     assert found.as_good == others
     assert (f"do not distinguish it from {', '.join(others)}." in text) == bool(others)
 

@@ -38,8 +38,8 @@ import sys, time
 from pathlib import Path
 from superarm.studies import Scale, Store, paper
 
-put = Store.put
-Store.put = lambda *args: (put(*args), time.sleep(0.3))
+put = Store.__setitem__
+Store.__setitem__ = lambda *args: (put(*args), time.sleep(0.3))
 if __name__ == "__main__":
     paper.reproduce(sys.argv[2:], Scale("tiny", runs=2), Path(sys.argv[1]))
 """

@@ -14,14 +14,14 @@ import pytest
 from forked_server import start_forking
 from forked_workers import forked
 from superarm.reporting.executors import dask_workers, processes
-from superarm.studies import Cell, Memory, Recorded, Scale, Store, paper, run
+from superarm.studies import Cell, Recorded, Scale, Store, paper, run
 from superarm.studies.code import versions
 from tiny_cells import TINY
 
 
 def rows(store, cells=TINY):
     """The bytes of the rows, without the times."""
-    return [json.dumps(store.get(cell).row, sort_keys=True) for cell in cells]
+    return [json.dumps(store[cell.key].row, sort_keys=True) for cell in cells]
 
 
 def recorded(folder, **options):
@@ -117,7 +117,7 @@ def test_a_failing_cell_is_reported_and_the_finished_ones_kept(tmp_path):
     store = Store(tmp_path)
     with pytest.raises(ValueError, match="cells of the kind 'nonsense' have no runner"):
         run.run_cells([TINY[0], Cell("nonsense", {}, 0, 0)], store)
-    assert store.has(TINY[0])
+    assert TINY[0].key in store
 
 
 def test_a_failing_cell_lets_the_others_under_way_finish(tmp_path, monkeypatch):
@@ -134,7 +134,7 @@ def test_a_failing_cell_lets_the_others_under_way_finish(tmp_path, monkeypatch):
     store, cells = Store(tmp_path), [Cell("play", {}, 0, run) for run in range(4)]
     with pytest.raises(ZeroDivisionError, match="a bug"):
         run.run_cells(cells, store, start=lambda: ThreadPoolExecutor(4))
-    assert [store.has(cell) for cell in cells] == [False, True, True, True]
+    assert [cell.key in store for cell in cells] == [False, True, True, True]
 
 
 def test_what_is_recorded_is_not_run_again(alone, monkeypatch):
@@ -145,7 +145,7 @@ def test_what_is_recorded_is_not_run_again(alone, monkeypatch):
 def test_policies_of_a_run_meet_the_same_instance(alone):
     gaps = {(cell.run, cell.settings["problem"]["family"]): set() for cell in TINY}
     for cell in TINY:
-        gaps[cell.run, cell.settings["problem"]["family"]].add(alone.get(cell).row["gap"])
+        gaps[cell.run, cell.settings["problem"]["family"]].add(alone[cell.key].row["gap"])
     assert all(len(found) == 1 for found in gaps.values())
     assert len(set.union(*gaps.values())) == 4
 
@@ -182,7 +182,7 @@ def test_the_longest_cells_come_first_and_timed_cells_last_and_alone(monkeypatch
         run, "run_cells", lambda cells, store, start, progress: called.append((list(cells), start))
     )
     timed = Cell("play", {**TINY[0].settings, "horizon": 10**6, "purpose": "time"}, 3, 0)
-    run.record({"some": [*TINY, timed], "others": TINY}, Memory(), start=processes(7))
+    run.record({"some": [*TINY, timed], "others": TINY}, {}, workers=7)
     (first, _), (last, start) = called
     assert sorted(cell.key for cell in first) == sorted(cell.key for cell in TINY)
     assert [run.cost(cell) for cell in first] == sorted(map(run.cost, first), reverse=True)
@@ -205,7 +205,7 @@ def test_slow_oracles_are_known_to_be_slow():
 
 def test_cells_say_where_and_when_they_ran(alone):
     before = time.time()
-    times = alone.get(TINY[0]).times
+    times = alone[TINY[0].key].times
     assert times["started"] <= times["ended"] <= before
     assert times["seconds"] >= 0
     assert times["processor_s"] > 0

@@ -5,19 +5,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from superarm.reporting.files import write
 from superarm.studies import Recorded, RequestError, Store
 from superarm.studies.store import joined
 from tiny_cells import TINY
 
 
 def test_writes_whole_or_not_at_all(tmp_path, monkeypatch):
-    store = Store(tmp_path)
-    store.write("a/file", "old")
+    path = tmp_path / "a" / "file"
+    write(path, "old")
     monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
-        store.write("a/file", "new")
-    assert (tmp_path / "a" / "file").read_text() == "old"
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["file"]
+        write(path, "new")
+    assert path.read_text() == "old"
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_other_settings_are_refused_and_nothing_changes(tmp_path):
@@ -61,7 +62,7 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path):
 
 def test_a_missing_cell_says_so(tmp_path):
     with pytest.raises(ValueError, match="the study did not finish"):
-        Store(tmp_path).get(TINY[0])
+        Store(tmp_path)[TINY[0].key]
 
 
 def test_a_broken_manifest_says_so(tmp_path):
@@ -72,26 +73,34 @@ def test_a_broken_manifest_says_so(tmp_path):
 
 def test_round_trip(tmp_path):
     store, what = Store(tmp_path), Recorded({"x": [0.1, 1 / 3]}, {"seconds": 2.5})
-    store.put(TINY[0], what)
-    assert store.get(TINY[0]) == what
+    store[TINY[0].key] = what
+    assert store[TINY[0].key] == what
+
+
+def test_a_cell_that_is_recorded_again_is_read_again(tmp_path):
+    """Runs that are played together are all recorded again if one of them is missing."""
+    store = Store(tmp_path)
+    for row in ({"x": 1}, {"x": 2}):
+        store[TINY[0].key] = Recorded(row, {})
+        assert store[TINY[0].key].row == row
 
 
 def test_folders_of_several_machines_and_engines_are_joined(tmp_path):
     one, other = Store(tmp_path / "one"), Store(tmp_path / "other")
     one.open({"seed": 0, "engine": "process"}, {"fig1": TINY[:2]})
     other.open({"seed": 0, "engine": "torch", "device": "H"}, {"fig1": TINY[:2], "fig2": TINY[2:4]})
-    one.put(TINY[0], Recorded({"x": 1}, {}))
+    one[TINY[0].key] = Recorded({"x": 1}, {})
     for cell in TINY[:3]:
-        other.put(cell, Recorded({"x": 2}, {}))
+        other[cell.key] = Recorded({"x": 2}, {})
     manifest, store = joined([one.folder, other.folder])
     assert manifest["engines"] == [{"engine": "process"}, {"engine": "torch", "device": "H"}]
     assert set(manifest["sweeps"]) == {"fig1", "fig2"}
-    assert [store.has(cell) for cell in TINY[:4]] == [True, True, True, False]
-    assert [store.get(cell).row["x"] for cell in TINY[:3]] == [1, 2, 2]
+    assert [cell.key in store for cell in TINY[:4]] == [True, True, True, False]
+    assert [store[cell.key].row["x"] for cell in TINY[:3]] == [1, 2, 2]
     with pytest.raises(RequestError, match="the study did not finish"):
-        store.get(TINY[3])
+        store[TINY[3].key]
     with pytest.raises(TypeError, match="read only"):
-        store.put(TINY[3], Recorded({}, {}))
+        store[TINY[3].key] = Recorded({}, {})
 
 
 def test_folders_of_other_settings_are_not_joined(tmp_path):
@@ -106,7 +115,7 @@ def test_the_first_folder_says_which_cells_an_experiment_has(tmp_path):
     one.open({"seed": 0}, {"fig1": TINY[:3]})
     other.open({"seed": 0}, {"fig1": TINY[:4]})
     for cell in TINY[:4]:
-        other.put(cell, Recorded({"x": 2}, {}))
+        other[cell.key] = Recorded({"x": 2}, {})
     manifest, store = joined([one.folder, other.folder])
     assert manifest["sweeps"] == one.manifest()["sweeps"]
-    assert all(store.has(cell) for cell in TINY[:3])
+    assert all(cell.key in store for cell in TINY[:3])

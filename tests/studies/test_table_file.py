@@ -86,10 +86,12 @@ def test_many_strips_make_one_table(written, monkeypatch):
     cells[:20] = cells[:20] < 0.5  # strips of bytes, of halves and of doubles
     cells[14, 1] = cells[50, 2] = NAN
     lines = [",".join("" if np.isnan(cell) else repr(float(cell)) for cell in row) for row in cells]
-    table = read(written("a,b,c\n" + "\n".join(lines)), progress=told.append)
+    path = written("a,b,c\n" + "\n".join(lines))
+    table = read(path, progress=told.append)
     np.testing.assert_array_equal(table.cells, cells)
     assert len(told) == 15
-    assert told == sorted(told)
+    assert min(told) >= 0
+    assert sum(told) == path.stat().st_size
 
 
 BAD = {

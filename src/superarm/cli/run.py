@@ -147,7 +147,7 @@ def command(
     # The other options have the names of the arguments of both studies.
     options["folder"] = out
     try:
-        source = own_log.Source(table, common.query(sql))
+        source = own_log.Source(table, sql and common.query(sql))
         columns = own_log.columns_of(
             source, options["k"], item, outcome, rounds, position, propensity
         )

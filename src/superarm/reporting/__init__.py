@@ -1,5 +1,4 @@
-"""What every study uses to show its results: statistics, pictures, tables, pages, folders,
-progress.
+"""What every study uses to show its results: statistics, pictures, tables, files, progress.
 
 Nothing here knows a bandit. The modules import matplotlib, Jinja2 and rich only when they draw or
 print.

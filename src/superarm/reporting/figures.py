@@ -12,7 +12,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from superarm.reporting.palette import GREY, INK, SKY
 from superarm.reporting.statistics import mean_band
 
 __all__ = [
+    "STYLE",
     "WIDTH",
     "Look",
     "as_svg",
@@ -34,7 +34,6 @@ __all__ = [
     "panels",
     "plain",
     "render",
-    "styled",
 ]
 
 WIDTH = 5.6  # inches: 403 points
@@ -44,7 +43,8 @@ _LINE = 0.215  # inches that a line of names takes
 _WIDE = 50.0  # from here on, the ends of a logarithmic axis have powers of ten between them
 _MOST_LETTERS = 24  # in a name, for two names to fit side by side
 
-_STYLE = {
+# Of every picture, as `matplotlib.rc_context` takes it.
+STYLE = {
     "font.size": FONT_SIZE,
     "axes.titlesize": FONT_SIZE,
     "axes.titleweight": "bold",
@@ -99,23 +99,17 @@ def render(draw: Callable[[Any], None], *, size: tuple[float, float] = (WIDTH, _
     size
         Width and height in inches. Pictures for pages and docs keep the width of `WIDTH`.
     """
+    import matplotlib
     from matplotlib.figure import Figure
 
-    with styled():
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         return as_svg(figure)
 
 
-def styled() -> AbstractContextManager[None]:
-    """Figures that are made and written inside have the style of all pictures."""
-    import matplotlib
-
-    return matplotlib.rc_context(_STYLE)
-
-
 def as_svg(figure: Any) -> str:
-    """The SVG file of a matplotlib figure that was made inside `styled`."""
+    """The SVG file of a matplotlib figure that was made with `STYLE`."""
     buffer = io.BytesIO()
     # No date and no program: the same data must give the same bytes.
     about = {"Date": None, "Creator": None}

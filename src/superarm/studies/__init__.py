@@ -14,14 +14,13 @@ recorded in one store (`store`), and analyse nothing but recorded rows (`study`)
 from superarm.reporting import RequestError
 from superarm.studies.cell import Cell, Recorded, Scale
 from superarm.studies.run import run_cell
-from superarm.studies.store import Memory, Store
+from superarm.studies.store import Store
 from superarm.studies.study import Done, Findings, Study
 
 __all__ = [
     "Cell",
     "Done",
     "Findings",
-    "Memory",
     "Recorded",
     "RequestError",
     "Scale",

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from superarm.reporting import RequestError, folders
+from superarm.reporting import RequestError, files
 from superarm.studies.cell import Cell, Recorded, canonical
 from superarm.studies.store import Recording
 
@@ -26,9 +26,9 @@ _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 64 * 2**20}]
 def pack(path: Path, manifest: dict[str, Any], cells: Iterable[Cell], store: Recording) -> Path:
     """Write the archive. The same cells give the same bytes, in whatever order they are."""
     distinct = {cell.key: cell for cell in cells}
-    lines = sorted(_line(cell, store.get(cell)) for cell in distinct.values())
+    lines = sorted(_line(cell, store[key]) for key, cell in distinct.items())
     content = "\n".join([canonical(manifest), *lines, ""])
-    return folders.write(path, lzma.compress(content.encode(), filters=_FILTERS))
+    return files.write(path, lzma.compress(content.encode(), filters=_FILTERS))
 
 
 def unpack(path: Path, store: Recording) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def unpack(path: Path, store: Recording) -> dict[str, Any]:
         manifest = dict(json.loads(first))
         for line in lines:
             one = json.loads(line)
-            store.put(Cell(**one["cell"]), Recorded(one["row"], one["times"]))
+            store[Cell(**one["cell"]).key] = Recorded(one["row"], one["times"])
     except (lzma.LZMAError, ValueError, KeyError, TypeError):
         raise RequestError(
             f"{path} is not an archive of recorded rows; was it written by another program?"

@@ -61,7 +61,7 @@ def run_together(
     for _, group in groupby(ordered, key=lambda cell: (canonical(cell.settings), cell.seed)):
         runs = list(group)
         # Only missing cells advance the progress bar, although all cells of the group are played.
-        missing = {cell.key for cell in runs if not store.has(cell)}
+        missing = {cell.key for cell in runs if cell.key not in store}
         if not missing:
             continue
         watch = Watch()
@@ -69,7 +69,7 @@ def run_together(
         # All runs were played together, so that each run can only be given an equal part.
         times = watch.times(1 / len(trace.instances))
         for cell in runs:
-            store.put(cell, Recorded(_row(trace, cell.run, engine), times))
+            store[cell.key] = Recorded(_row(trace, cell.run, engine), times)
             if progress is not None and cell.key in missing:
                 progress(cell)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,42 +30,13 @@ def versions(*kinds: str) -> dict[str, str]:
 
     The libraries are those that draw random numbers and add them up.
     """
+    runners = [f"{_PACKAGE}.studies.cells.{kind}" for kind in kinds]
     return {
         "superarm": __version__,
-        "code": code_digest(f"{_PACKAGE}.studies.cells.{kind}" for kind in kinds),
+        "code": digest_of(reachable(runners)),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }
-
-
-def engine_of(name: str) -> dict[str, str]:
-    """What a manifest says about an engine, which decides the rows as well."""
-    if name != "torch":
-        return {"engine": name}
-    # Imported here: torch is an extra, and it takes seconds to load.
-    import torch
-
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
-    return {"engine": name, "torch": torch.__version__, "device": device}
-
-
-def code_digest(modules: Iterable[str], root: Path = _ROOT) -> str:
-    """A digest of the source files of these modules and of everything that they can import."""
-    return _digest(reachable(modules, root))
-
-
-def reachable(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
-    """The files of the package that these modules import, directly or not, by module name.
-
-    Imports inside functions count. The packages around the modules do not: their ``__init__`` only
-    gives names to users, and imports modules that no cell uses.
-    """
-    first = list(modules)
-    around = {above for name in first for above in _packages(name)}
-    # The dot tells modules of the package from a package such as superarm_more.
-    return _search(
-        first, root, lambda name: f"{name}.".startswith(f"{_PACKAGE}.") and name not in around
-    )
 
 
 def outside_digest(module: str) -> str:
@@ -83,29 +54,53 @@ def outside_digest(module: str) -> str:
     root = path.parents[module.count(".") + (path.name == "__init__.py")]
     # All programs of an installation are beside each other: there, only the package itself counts.
     top = module.split(".")[0] if "site-packages" in root.parts else None
-    first = [module, *_packages(module)]
-    return _digest(_search(first, root, lambda name: top in (None, name.split(".")[0])))
+    return digest_of(reachable([module], root, within=top, around=True))
 
 
-def _search(first: list[str], root: Path, counts: Callable[[str], bool]) -> dict[str, Path]:
-    """The files of some modules and of those that they import, as far as these count, by name."""
+def reachable(
+    modules: Iterable[str],
+    root: Path = _ROOT,
+    *,
+    within: str | None = _PACKAGE,
+    around: bool = False,
+) -> dict[str, Path]:
+    """The files of these modules and of those that they import, directly or not, by module name.
+
+    Parameters
+    ----------
+    modules
+        The names of the first modules. Imports inside functions count.
+    root, within
+        The folder in which modules are looked for, and the only package of it that counts; None
+        for all of them.
+    around
+        Whether the packages around the first modules count. Those around the cells do not: their
+        ``__init__`` only gives names to users, and imports modules that no cell uses.
+    """
+    left = list(modules)
+    seen = set(left)
+    if not around:
+        seen.update(above for name in left for above in _packages(name))
     found: dict[str, Path] = {}
-    left, seen = list(first), set(first)
     # A search without recursion: modules may import each other in circles.
     while left:
         name = left.pop()
-        path = _file(name, root) if counts(name) else None
-        if path is not None:
-            found[name] = path
-            # Importing a module runs the packages that it is in.
-            source, is_package = path.read_text(encoding="utf-8"), path.name == "__init__.py"
-            new = {*_named(source, name, is_package), *_packages(name)} - seen
-            left += new
-            seen |= new
+        base = root.joinpath(*name.split("."))
+        files = [base.with_suffix(".py"), base / "__init__.py"]
+        path = next((file for file in files if file.is_file()), None)
+        if path is None or within not in (None, name.split(".")[0]):
+            continue
+        found[name] = path
+        # Importing a module runs the packages that it is in.
+        source, is_package = path.read_text(encoding="utf-8"), path.name == "__init__.py"
+        new = {*_named(source, name, is_package), *_packages(name)} - seen
+        left += new
+        seen |= new
     return found
 
 
-def _digest(files: dict[str, Path]) -> str:
+def digest_of(files: dict[str, Path]) -> str:
+    """A digest of source files, by module name."""
     content = hashlib.sha256()
     # Sorted, and with the names in between: the digest must not depend on the order of imports, nor
     # be the same after code moves from one file to another.
@@ -120,8 +115,10 @@ def _named(source: str, name: str, is_package: bool) -> tuple[str, ...]:
     package = name if is_package else name.rpartition(".")[0]
     found: list[str] = []
     # The source is parsed, not imported: an import would run it, and would miss imports inside
-    # functions.
-    for node in _statements(ast.parse(source)):
+    # functions. Expressions, which are most of a tree, cannot import anything.
+    left: list[ast.AST] = [ast.parse(source)]
+    while left:
+        node = left.pop()
         if isinstance(node, ast.Import):
             found += [one.name for one in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -130,28 +127,12 @@ def _named(source: str, name: str, is_package: bool) -> tuple[str, ...]:
             base = ".".join([*(above if node.level else []), *filter(None, [node.module])])
             # `from package import module` names a module that the package need not import.
             found += [base, *[f"{base}.{one.name}" for one in node.names]]
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            left += getattr(node, block, ())
     return tuple(found)
 
 
-def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """All statements. Expressions, which are most of a tree, cannot import anything."""
-    left: list[ast.AST] = [tree]
-    while left:
-        node = left.pop()
-        yield node
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            left += getattr(node, block, ())
-
-
 def _packages(name: str) -> list[str]:
+    """The packages that a module is in, from the outermost one on."""
     parts = name.split(".")
     return [".".join(parts[:depth]) for depth in range(1, len(parts))]
-
-
-def _file(name: str, root: Path) -> Path | None:
-    """The source file of a module, or None where the name is not a module."""
-    base = root.joinpath(*name.split("."))
-    for path in (base.with_suffix(".py"), base / "__init__.py"):
-        if path.is_file():
-            return path
-    return None

@@ -67,12 +67,12 @@ def run_cells(
     """Run the cells that the store does not have, and store each as soon as it finishes."""
 
     def done(cell: Cell, recorded: Recorded) -> None:
-        store.put(cell, recorded)
+        store[cell.key] = recorded
         if progress is not None:
             progress(cell)
 
     # By key, so that a cell that stands in two sweeps is played once.
-    left = {cell.key: cell for cell in wanted if not store.has(cell)}
+    left = {cell.key: cell for cell in wanted if cell.key not in store}
     run_all(run_cell, left, done, start=start)
 
 
@@ -80,62 +80,57 @@ def record(
     sweeps: Mapping[str, Sequence[Cell]],
     store: Recording,
     *,
+    unit: str = "cells",
+    workers: int = 0,
+    dask: str | None = None,
     engine: str = "process",
-    start: StartExecutor | None = None,
-    progress: Progress | None = None,
+    console: Console | None = None,
 ) -> None:
-    """Record every cell that the store does not have yet.
+    """Record every cell that the store does not have yet, with a progress bar on the console.
 
     Cells that studies share run once. Expensive cells come first, so that all workers finish at
     about the same time. Timed cells come last, one at a time in a process of their own, so that
-    nothing runs beside them. The engines "batch" and "torch" play the runs of a setting together
-    where they can; the other cells are played one by one.
+    nothing runs beside them.
+
+    Parameters
+    ----------
+    sweeps, store
+        The cells by study, and where they are recorded.
+    unit
+        What the progress bar calls a cell. The bar advances by estimated seconds, so that expensive
+        cells count for more.
+    workers, dask
+        The number of processes, where 0 runs the cells in this one; or the address of a dask
+        scheduler to use instead.
+    engine
+        "batch" and "torch" play the runs of a setting together where they can; the other cells are
+        played one by one.
+    console
+        Where to show progress.
     """
     distinct = {cell.key: cell for sweep in sweeps.values() for cell in sweep}
-    if engine != "process":
-        at_once = [cell for cell in distinct.values() if batched.can_play(cell)]
-        batched.run_together(at_once, store, engine, progress=progress)
-    ordered = sorted(distinct.values(), key=cost, reverse=True)
-    together, alone = list[Cell](), list[Cell]()
-    for cell in ordered:
-        (alone if cell.is_timed else together).append(cell)
-    run_cells(together, store, start=start, progress=progress)
-    run_cells(alone, store, start=processes(1), progress=progress)
-
-
-def record_with_bar(
-    sweeps: Mapping[str, Sequence[Cell]],
-    store: Recording,
-    *,
-    unit: str,
-    workers: int,
-    console: Console | None,
-    engine: str = "process",
-    dask: str | None = None,
-) -> None:
-    """`record` as the commands call it: on workers, with a progress bar on the console.
-
-    The bar advances by estimated seconds, so that expensive cells count for more.
-    """
-    distinct = {cell.key: cell for sweep in sweeps.values() for cell in sweep}
-    left = [cell for cell in distinct.values() if not store.has(cell)]
     # Only what is left to run: a resumed study starts at 0% of the rest.
+    left = [cell for key, cell in distinct.items() if key not in store]
+    left.sort(key=cost, reverse=True)
+    start = processes(workers) if workers else None
+    if dask is not None:
+        need("distributed", "dask", "--dask connects to a dask scheduler")
+        start = dask_workers(dask, partial(versions, *sorted({cell.kind for cell in left})))
     total = sum(map(cost, left))
-    start = processes(workers) if dask is None else _on_dask(dask, left)
     # The workers use all cores already, and the threads of BLAS would only compete with them.
     with one_blas_thread(), bar(console, unit, n_steps=len(left), total=total) as step:
-        record(
-            sweeps,
-            store,
-            engine=engine,
-            start=start,
-            progress=lambda cell: step(cell.label, cost(cell)),
-        )
 
+        def progress(cell: Cell) -> None:
+            step(cell.label, cost(cell))
 
-def _on_dask(address: str, left: Iterable[Cell]) -> StartExecutor:
-    need("distributed", "dask", "--dask connects to a dask scheduler")
-    return dask_workers(address, partial(versions, *sorted({cell.kind for cell in left})))
+        if engine != "process":
+            at_once = [cell for cell in distinct.values() if batched.can_play(cell)]
+            batched.run_together(at_once, store, engine, progress=progress)
+        together, alone = list[Cell](), list[Cell]()
+        for cell in left:
+            (alone if cell.is_timed else together).append(cell)
+        run_cells(together, store, start=start, progress=progress)
+        run_cells(alone, store, start=processes(1), progress=progress)
 
 
 def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
@@ -145,7 +140,7 @@ def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
     """
     rows, times = [], []
     for cell in cells:
-        recorded = store.get(cell)
+        recorded = store[cell.key]
         # Rows come after the settings: what was recorded must win over what was asked for.
         about = {"kind": cell.kind, "run": cell.run, "seed": cell.seed, **cell.settings}
         rows.append({**about, **recorded.row})

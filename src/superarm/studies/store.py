@@ -1,4 +1,4 @@
-"""Where recorded cells are kept: in memory, or in a folder that can be stopped, resumed and copied.
+"""Where recorded cells are kept: in a dictionary, or in a folder that can be resumed and copied.
 
 DIR/manifest.json          the settings, and where the rows come from; a request with other settings
                            is refused
@@ -16,57 +16,35 @@ DIR/report.html            all of it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
-from superarm.reporting import RequestError, folders
+from superarm.reporting import RequestError, files
 from superarm.studies.cell import Cell, Recorded, canonical, digest
 
 # What a manifest has besides the settings of its study.
 NOTED = ("sweeps", "recorded", "engines")
 # What it says about the engine: the rows of several engines have the same law.
 ENGINE = ("engine", "torch", "device")
+_MANIFEST = "manifest.json"
 
 
 class Recording(Protocol):
-    """What the runner needs of a store."""
+    """What cells gave, by their keys.
 
-    def has(self, cell: Cell) -> bool:
+    A dictionary for a study that is not resumed, and a `Store` for one that is.
+    """
+
+    def __contains__(self, key: object, /) -> bool:
         """Whether a cell is recorded."""
 
-    def put(self, cell: Cell, recorded: Recorded) -> None:
-        """Record a finished cell."""
-
-    def get(self, cell: Cell) -> Recorded:
+    def __getitem__(self, key: str, /) -> Recorded:
         """What a finished cell gave."""
 
-
-class Memory:
-    """Recorded cells of a study that is not resumed: they live as long as the command."""
-
-    def __init__(self) -> None:
-        self._cells: dict[str, Recorded] = {}
-
-    @classmethod
-    def copy_of(cls, store: Recording, cells: Iterable[Cell]) -> Memory:
-        """Cells of another store, which is read once per cell."""
-        memory = cls()
-        memory._cells = {cell.key: store.get(cell) for cell in cells}
-        return memory
-
-    def has(self, cell: Cell) -> bool:
-        """Whether a cell is recorded."""
-        return cell.key in self._cells
-
-    def put(self, cell: Cell, recorded: Recorded) -> None:
+    def __setitem__(self, key: str, recorded: Recorded, /) -> None:
         """Record a finished cell."""
-        self._cells[cell.key] = recorded
-
-    def get(self, cell: Cell) -> Recorded:
-        """What a finished cell gave."""
-        return self._cells[cell.key]
 
 
 def sweep_digest(cells: Sequence[Cell]) -> str:
@@ -80,23 +58,23 @@ class Joined:
     def __init__(self, stores: Sequence[Recording]) -> None:
         self._stores = stores
 
-    def has(self, cell: Cell) -> bool:
-        """Whether a cell is recorded in any of the stores."""
-        return any(store.has(cell) for store in self._stores)
+    def __contains__(self, key: object) -> bool:
+        return any(key in store for store in self._stores)
 
-    def put(self, cell: Cell, recorded: Recorded) -> None:
-        """Refused: nobody could tell which store the cell belongs to."""
-        raise TypeError("joined stores are read only; record into one of them")
-
-    def get(self, cell: Cell) -> Recorded:
-        """What a finished cell gave."""
+    def __getitem__(self, key: str) -> Recorded:
         # The last store answers for cells that none of them has, with its own error.
-        store = next((one for one in self._stores if one.has(cell)), self._stores[-1])
-        return store.get(cell)
+        return next((one for one in self._stores if key in one), self._stores[-1])[key]
+
+    def __setitem__(self, key: str, recorded: Recorded) -> None:
+        # Nobody could tell which store the cell belongs to.
+        raise TypeError("joined stores are read only; record into one of them")
 
 
 class Store:
     """A folder of recorded cells that all belong to one manifest.
+
+    ``key in store`` says whether the cell with this key is recorded, ``store[key]`` is what it
+    gave, and ``store[key] = recorded`` records it.
 
     Parameters
     ----------
@@ -106,6 +84,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._read: dict[str, Recorded] = {}  # a report needs most cells several times
 
     def open(self, manifest: dict[str, Any], sweeps: Mapping[str, Sequence[Cell]]) -> None:
         """Begin or continue the study that the manifest and the cells describe.
@@ -113,16 +92,28 @@ class Store:
         A folder with other settings, other cells of the same name or other files is refused and
         not changed.
         """
+        from filelock import FileLock
+
         # Before the lock, which is a file in the folder.
         self.folder.mkdir(parents=True, exist_ok=True)
-        with folders.locked(self.folder):
+        with FileLock(self.folder / ".lock"):
             found = self.manifest()
-            # A folder without a manifest is new only if it is empty. Otherwise files of somebody
-            # else could be overwritten.
             if found is None:
-                self._refuse_other_files()
+                # The folder is new only if it is empty. Otherwise files of somebody else could be
+                # overwritten. Hidden files may be left over from a write that was killed.
+                if any(not path.name.startswith(".") for path in self.folder.iterdir()):
+                    raise RequestError(
+                        f"{self.folder} holds other files and no manifest.json; choose another "
+                        f"folder"
+                    )
                 found = {**manifest, "sweeps": {}}
-            self._refuse_other_settings(found, manifest)
+            for name, value in manifest.items():
+                if found.get(name) != value:
+                    raise RequestError(
+                        f"{self.folder} holds rows with {name} = {found.get(name)!r}, not "
+                        f"{value!r}; choose another folder, so that rows of different settings "
+                        f"never mix"
+                    )
             # Experiments may be added to a folder later, but an experiment that is there must have
             # the same cells: its report would mix two designs otherwise.
             for name, cells in sweeps.items():
@@ -131,19 +122,21 @@ class Store:
                     raise RequestError(
                         f"{self.folder} holds another sweep of {name}; choose another folder"
                     )
-            self._write_manifest(found)
+            files.write(self.folder / _MANIFEST, json.dumps(found, indent=2) + "\n")
 
     def note(self, **what: Any) -> dict[str, Any]:
         """Add to the manifest what is known after recording, and return the manifest."""
-        with folders.locked(self.folder):
+        from filelock import FileLock
+
+        with FileLock(self.folder / ".lock"):
             # Read again under the lock: another command may have added experiments.
             found = {**(self.manifest() or {}), **what}
-            self._write_manifest(found)
+            files.write(self.folder / _MANIFEST, json.dumps(found, indent=2) + "\n")
         return found
 
     def manifest(self) -> dict[str, Any] | None:
         """What the folder holds, or None."""
-        path = self.folder / "manifest.json"
+        path = self.folder / _MANIFEST
         if not path.exists():
             return None
         try:
@@ -153,49 +146,28 @@ class Store:
                 f"{path} is not JSON; was the folder written by another program?"
             ) from None
 
-    def has(self, cell: Cell) -> bool:
-        """Whether a cell is recorded."""
+    def __contains__(self, key: object) -> bool:
         # A file that exists is complete, because files are written whole or not at all.
-        return self._path(cell).exists()
+        return self._path(key).exists()
 
-    def put(self, cell: Cell, recorded: Recorded) -> None:
-        """Record a finished cell."""
-        folders.write(self._path(cell), canonical(asdict(recorded)) + "\n")
+    def __setitem__(self, key: str, recorded: Recorded) -> None:
+        self._read.pop(key, None)
+        files.write(self._path(key), canonical(asdict(recorded)) + "\n")
 
-    def get(self, cell: Cell) -> Recorded:
-        """What a finished cell gave."""
-        try:
-            return Recorded(**json.loads(self._path(cell).read_text("utf-8")))
-        except FileNotFoundError:
-            raise RequestError(
-                f"run {cell.run} of {cell.kind} {canonical(cell.settings)} is not in "
-                f"{self.folder}: the study did not finish; run it again without --from to continue"
-            ) from None
-
-    def write(self, name: str, content: str | bytes) -> Path:
-        """Write a file of the folder, whole or not at all."""
-        return folders.write(self.folder / name, content)
-
-    def _write_manifest(self, manifest: dict[str, Any]) -> None:
-        self.write("manifest.json", json.dumps(manifest, indent=2) + "\n")
-
-    def _path(self, cell: Cell) -> Path:
-        return self.folder / "cells" / f"{cell.key}.json"
-
-    def _refuse_other_files(self) -> None:
-        # Hidden files may be left over from a write that was killed.
-        if any(not path.name.startswith(".") for path in self.folder.iterdir()):
-            raise RequestError(
-                f"{self.folder} holds other files and no manifest.json; choose another folder"
-            )
-
-    def _refuse_other_settings(self, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-        for name, value in wanted.items():
-            if found.get(name) != value:
+    def __getitem__(self, key: str) -> Recorded:
+        if key not in self._read:
+            try:
+                found = json.loads(self._path(key).read_text("utf-8"))
+            except FileNotFoundError:
                 raise RequestError(
-                    f"{self.folder} holds rows with {name} = {found.get(name)!r}, not {value!r}; "
-                    f"choose another folder, so that rows of different settings never mix"
-                )
+                    f"{self.folder} has no row of the cell {key}: the study did not finish; run it "
+                    f"again without --from to continue"
+                ) from None
+            self._read[key] = Recorded(**found)
+        return self._read[key]
+
+    def _path(self, key: object) -> Path:
+        return self.folder / "cells" / f"{key}.json"
 
 
 def joined(folders: Sequence[Path]) -> tuple[dict[str, Any], Joined]:
@@ -249,7 +221,7 @@ def provenance(sweeps: Mapping[str, Sequence[Cell]], store: Recording) -> dict[s
     groups: dict[str, dict[str, Any]] = {}
     members: dict[str, list[Recorded]] = {}
     for key, cell in cells.items():
-        recorded = store.get(cell)
+        recorded = store[key]
         about = {
             "engine": recorded.row.get("engine", "process"),
             "timed_alone": cell.is_timed,
@@ -270,21 +242,14 @@ def provenance(sweeps: Mapping[str, Sequence[Cell]], store: Recording) -> dict[s
 
 
 def _spent(part: Sequence[Recorded]) -> dict[str, Any]:
-    return {
-        "cells": len(part),
-        "processor_s": round(sum(one.times["processor_s"] for one in part), 1),
-        "wall_s": round(_union((one.times["started"], one.times["ended"]) for one in part), 1),
-    }
+    """How much time some cells took.
 
-
-def _union(spans: Iterable[tuple[float, float]]) -> float:
-    """How long at least one of the spans lasted.
-
-    A study may be recorded in several calls, some of which were killed. The pauses between them do
-    not count.
+    A study may be recorded in several calls, some of which were killed. ``wall_s`` is how long at
+    least one of the cells was running, without the pauses in between.
     """
-    total, until = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        total += max(0.0, end - max(start, until))
+    wall_s, until = 0.0, float("-inf")
+    for start, end in sorted((one.times["started"], one.times["ended"]) for one in part):
+        wall_s += max(0.0, end - max(start, until))
         until = max(until, end)
-    return total
+    processor_s = sum(one.times["processor_s"] for one in part)
+    return {"cells": len(part), "processor_s": round(processor_s, 1), "wall_s": round(wall_s, 1)}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from superarm.catalog import POLICIES
-from superarm.reporting import figures, pages
+from superarm.reporting import figures, files
 from superarm.reporting.figures import WIDTH, look, plain
 from superarm.reporting.palette import FAINT
 from superarm.reporting.statistics import Interval
@@ -43,12 +43,13 @@ _PICTURED = COMPARED[: COMPARED.index("discounted") + 1]
 def write(found: dict[str, Any], store: Store) -> Done:
     """Write the results, the picture and the page."""
     picture = figures.render(lambda figure: draw(figure, found))
-    store.write("comparison.json", json.dumps(found, indent=None, separators=(",", ":")) + "\n")
-    store.write("comparison.svg", picture)
+    data = json.dumps(found, indent=None, separators=(",", ":")) + "\n"
+    files.write(store.folder / "comparison.json", data)
+    files.write(store.folder / "comparison.svg", picture)
     title = "Percent of the gap between the random baseline and the best fixed set that is closed"
     above = "Regret as a multiple of the floor; less is better"
     tables = [*_parts(summary(found), title), *_parts(multiples(found), above)]
-    return Done(store.write("comparison.md", render(found)), tables)
+    return Done(files.write(store.folder / "comparison.md", render(found)), tables)
 
 
 def _parts(table: Table, title: str) -> list[Table]:
@@ -67,7 +68,7 @@ def _parts(table: Table, title: str) -> list[Table]:
 def render(found: dict[str, Any]) -> str:
     """`docs/comparison.md` for these results, as Markdown."""
     problems = found["problems"]
-    page = pages.render(
+    page = files.render(
         _TEMPLATE,
         found=found,
         policies=Table(["policy", "settings"], _policies(found), n_texts=2),

@@ -22,7 +22,7 @@ from superarm.studies.comparison.problems import (
     with_others,
 )
 from superarm.studies.comparison.rehearsal import rehearse
-from superarm.studies.run import record_with_bar, recorded_rows
+from superarm.studies.run import record, recorded_rows
 from superarm.studies.store import Store
 from superarm.studies.study import Done, Rows
 from superarm.version import __version__
@@ -118,7 +118,7 @@ def compare(
     store = Store(folder)
     # Refuses a folder with other settings before anything is run.
     store.open(manifest_of(scale), {NAME: cells(scale)})
-    record_with_bar(sweeps, store, unit="runs", workers=workers, console=console)
+    record(sweeps, store, unit="runs", workers=workers, console=console)
     # After the runs, so that a page can be made of everything that the manifest names.
     store.note(outside=[asdict(one) for one in others])
     return report.write(results(store), store)

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from superarm.catalog import POLICIES
-from superarm.reporting import folders, need
+from superarm.reporting import files, need
 from superarm.reporting.figures import band, look, name_curves, panels, plain, render
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
-from superarm.studies.run import record_with_bar, recorded_rows
-from superarm.studies.store import Memory
+from superarm.studies.cell import Cell, Recorded, Scale
+from superarm.studies.run import record, recorded_rows
 from superarm.studies.study import Done, Findings, Rows, Study
 
 if TYPE_CHECKING:
@@ -80,11 +79,11 @@ def play(
     need("matplotlib", "plots", "the demo draws a picture")
     demo = study(horizon)
     cells = demo.cells(Scale(runs=runs, seed=seed))
-    store = Memory()
-    record_with_bar({demo.name: cells}, store, unit="runs", workers=workers, console=console)
+    store: dict[str, Recorded] = {}
+    record({demo.name: cells}, store, unit="runs", workers=workers, console=console)
     # Nothing is kept besides the picture, so that the rows stay in memory.
     findings = demo.analyse(*recorded_rows(cells, store))
-    return Done(folders.write(folder / "regret.svg", render(findings.draw)), findings.tables)
+    return Done(files.write(folder / "regret.svg", render(findings.draw)), findings.tables)
 
 
 def study(horizon: int) -> Study:

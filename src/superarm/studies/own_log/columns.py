@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from superarm.studies.own_log.sources import Source
+from superarm.studies.own_log.sources import DATABASES, Source
 from superarm.studies.own_table.csv_file import TableError
 
 # Names that people give to columns, without case, spaces, hyphens and underscores.
@@ -137,7 +136,7 @@ def columns_of(
     A file that looks like a log without that is refused with the command that is right: ``command``
     is its part before the file.
     """
-    if source.is_database and source.sql is None:
+    if source.kind in DATABASES and source.sql is None:
         raise _without_query(source, k, command)
     given = (item, outcome, *round, position, propensity)
     if item and outcome and round:
@@ -145,7 +144,13 @@ def columns_of(
     names = source.names()
     guessed = guess(names)
     if not any(given) and guessed is None and source.sql is None:
-        _refuse_outcomes(source.path, names)
+        if names and all(_first([name], _OUTCOME) for name in names):
+            raise TableError(
+                f"{source.path.name}: {' and '.join(names)} are names of outcomes, not of items. A "
+                f"table has one column per item, with one kind of outcome. A log has one row per "
+                f"shown item, with a column that names the item (--item). If they are your items, "
+                f"rename the columns"
+            )
         return None
     what = "is read as a log"
     if not any(given) and guessed is not None:
@@ -164,17 +169,6 @@ def _fix(source: Source, k: int, guessed: Columns | None, command: str) -> str:
         known = guessed if command == "run" else replace(guessed, propensity=None)
         options = known.options()
     return f"superarm {command} {source.command()} --k {k} {options}"
-
-
-def _refuse_outcomes(path: Path, names: Sequence[str]) -> None:
-    """Columns such as clicked and bought are several outcomes of one thing, not several items."""
-    if not names or any(_first([name], _OUTCOME) is None for name in names):
-        return
-    raise TableError(
-        f"{path.name}: {' and '.join(names)} are names of outcomes, not of items. A table has one "
-        f"column per item, with one kind of outcome. A log has one row per shown item, with a "
-        f"column that names the item (--item). If they are your items, rename the columns"
-    )
 
 
 def _without_query(source: Source, k: int, command: str) -> TableError:

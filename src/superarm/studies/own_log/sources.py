@@ -17,6 +17,7 @@ from superarm.studies.own_table import csv_file
 from superarm.studies.own_table.csv_file import TableError
 
 Kind = Literal["csv", "parquet", "sqlite", "duckdb"]
+DATABASES = ("sqlite", "duckdb")  # have tables: a query must say which rows are meant
 _PARQUET = (".parquet", ".pq")
 _SQLITE = b"SQLite format 3\0"
 _DUCKDB = b"DUCK"  # after a checksum of eight bytes
@@ -49,11 +50,6 @@ class Source:
             return "duckdb"
         return "parquet" if self.path.suffix in _PARQUET else "csv"
 
-    @property
-    def is_database(self) -> bool:
-        """Whether the file has tables, so that a query must say which rows are meant."""
-        return self.kind in ("sqlite", "duckdb")
-
     def command(self) -> str:
         """The file and the query as arguments of a command."""
         words = [self.path.as_posix(), *(["--sql", self.sql] if self.sql else [])]
@@ -71,8 +67,8 @@ class Source:
         if self.kind == "csv":
             # As texts and with the separator that was found, so that items have the same names:
             # pandas would read 007 as a number, and NA as missing.
-            separator = csv_file.separator_of(self.path)
-            options = "" if separator == "," else f", sep={separator!r}"
+            with csv_file.opened(self.path) as lines:
+                options = "" if lines.separator == "," else f", sep={lines.separator!r}"
             return f"pd.read_csv({path!r}{options}, dtype=str, keep_default_na=False)"
         return f"pd.read_{self.kind}({path!r})"
 

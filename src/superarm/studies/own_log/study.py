@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.offpolicy.shown import ShownLog
-from superarm.reporting import RequestError, folders, lacks, pages
+from superarm.reporting import RequestError, files, lacks
 from superarm.reporting.tables import Table, as_csv
 from superarm.studies import own_table
 from superarm.studies.own_log.analysis import Finding, Valued, analyse
@@ -189,7 +189,7 @@ def _write(
         "share_shown": log.share_shown,
     }
     numbers = {"settings": settings, **asdict(found)}
-    files = {
+    texts = {
         "numbers.json": json.dumps(numbers, indent=1, ensure_ascii=False) + "\n",
         "items.csv": as_csv(found.items),
         "bandit.json": json.dumps(
@@ -200,7 +200,7 @@ def _write(
     }
     # Without the package that makes pages, people still get their numbers.
     if not lacks("jinja2"):
-        files["report.html"] = pages.render(
+        texts["report.html"] = files.render(
             _TEMPLATE,
             settings=settings,
             version=__version__,
@@ -211,5 +211,5 @@ def _write(
             command=f"superarm run {source.command()} --k {k} {columns.options()}",
         )
     # The page comes last: once it is there, all other files are complete.
-    last = [folders.write(folder / name, text) for name, text in files.items()][-1]
-    return last if "report.html" in files else folder
+    last = [files.write(folder / name, text) for name, text in texts.items()][-1]
+    return last if "report.html" in texts else folder

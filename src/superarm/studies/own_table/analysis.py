@@ -15,77 +15,36 @@ from superarm.studies.cells.table import NO_GAP, TableProblem
 from superarm.studies.own_table.learnable import Learnable
 from superarm.studies.study import Rows
 
+_CURVES = ("reward", "best", "random")  # of a row, at the checkpoints
+
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """One run of one policy.
-
-    Attributes
-    ----------
-    policy, number
-        The policy, and the number of the run; runs of the same number meet the same rows.
-    at
-        Shape (n_checkpoints,): the rounds for which totals are kept; the last is the horizon.
-    reward, best, random
-        Shape (n_checkpoints,): total rewards up to there, of the policy, and of the best fixed set
-        and the random baseline in the same rows.
-    n_shown
-        Shape (n_arms,): in how many rounds each arm was picked.
-    gap
-        What the best fixed set gets more than the random baseline, by all rows of the table.
-    """
-
-    policy: str
-    number: int
-    at: IndexArray
-    reward: FloatArray
-    best: FloatArray
-    random: FloatArray
-    n_shown: IndexArray
-    gap: float
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Run:
-        """The run that a recorded row describes."""
-        at, n_shown = (np.array(row[name], np.intp) for name in ("checkpoints", "n_shown"))
-        reward, best, random = (np.array(row[name]) for name in ("reward", "best", "random"))
-        return cls(row["policy"], row["run"], at, reward, best, random, n_shown, row["gap"])
-
-    @property
-    def regret(self) -> FloatArray:
-        """The loss against the best fixed set up to each checkpoint; negative if it was beaten."""
-        return self.best - self.reward
-
-    @property
-    def gap_closed(self) -> float:
-        """Where the run ended between the random baseline, 0, and the best fixed set, 1.
-
-        NaN if these are equal.
-        """
-        # A division by a rounding error would give an arbitrary number of any size.
-        if self.gap <= NO_GAP:
-            return float("nan")
-        return float(self.reward[-1] - self.random[-1]) / self.gap
-
-
-@dataclass(frozen=True)
 class Result:
-    """How one policy did, over its runs.
+    """How one policy did, over its runs. Runs of the same number meet the same rows.
 
     Attributes
     ----------
-    reward
-        Reward per round.
-    gap_closed
-        Where the policy stands between the random baseline, 0, and the best fixed set, 1; None if
-        these are equal.
-    regret
-        What it lost in all rounds together, against the best fixed set in the same rows.
+    rewards, best, random
+        Shape (n_runs, n_checkpoints): total rewards up to there, of the policy, and of the best
+        fixed set and the random baseline in the same rows.
+    closed
+        Shape (n_runs,): where each run ended between the random baseline, 0, and the best fixed
+        set, 1; None if these are equal.
+    shown
+        Shape (n_arms,): the share of the rounds in which each arm was picked.
+    reward, gap_closed, regret
+        Over the runs: the reward per round, ``closed``, and what the policy lost in all rounds
+        together against the best fixed set, which is negative if that was beaten.
     behind
         What the best policy that learns got more per round, over paired runs.
     """
 
     policy: str
+    rewards: FloatArray
+    best: FloatArray
+    random: FloatArray
+    closed: FloatArray | None
+    shown: FloatArray
     reward: Interval
     gap_closed: Interval | None
     regret: Interval
@@ -98,24 +57,28 @@ class Analysis:
 
     Attributes
     ----------
-    problem, runs, by_policy
-        What was played, the runs, policy by policy, and those of each policy.
+    problem, at
+        What was played, and the rounds for which totals are kept; the last is the horizon.
     learnable
         Which part of the gap is no luck.
-    results
-        One per policy, the best first.
+    by_policy, results
+        One result per policy, in the order in which they were played, and the best first.
     as_good
         The policies that these runs do not distinguish from the best policy that learns.
+    adds
+        For "contexts" and "features", if they were played: the policy to which they add, and what
+        per round, over paired runs.
     arms, run_rows
         The rows of arms.csv and runs.csv.
     """
 
     problem: TableProblem
-    runs: list[Run]
-    by_policy: dict[str, list[Run]]
+    at: IndexArray
+    by_policy: dict[str, Result]
     learnable: Learnable
     results: list[Result]
     as_good: list[str]
+    adds: dict[str, tuple[str, Interval]]
     arms: list[dict[str, Any]]
     run_rows: list[dict[str, Any]]
 
@@ -147,79 +110,82 @@ class Analysis:
             return None
         return Interval(*(100 * value / gap for value in reward.numbers))
 
-    def added(self, policy: str) -> tuple[str, Interval] | None:
-        """The policy that "contexts" or "features" adds to, and what per round, if both played."""
-        runs = self.by_policy
-        less = "features" if policy == "contexts" and "features" in runs else "thompson"
-        if policy not in runs or less not in runs:
-            return None
-        got, base = ([run.reward[-1] / run.at[-1] for run in runs[one]] for one in (policy, less))
-        return less, paired_difference(got, base)
+    @cached_property
+    def to_use(self) -> str:
+        """The policy to go on with: one that knows more only where that has been shown to help."""
+        better = [policy for policy, (_, reward) in self.adds.items() if reward.low > 0]
+        return better[0] if better else "thompson"
 
 
 def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis:
     """Everything that follows from the rows."""
-    runs = [Run.of(row) for row in rows]
-    grouped = by_policy(runs)
-    results = results_of(grouped)
-    # The random baseline may come first if nothing can be learnt. It is still no winner.
-    learners = [result.policy for result in results if result.policy != "random"]
-    as_good = not_distinguished(runs, learners[0]) if learners else []
-    arms, run_rows = _arm_rows(problem, grouped), [_run_row(run) for run in runs]
-    return Analysis(problem, runs, grouped, learnable, results, as_good, arms, run_rows)
+    results = results_of(rows)
+    by_policy = {result.policy: result for result in results}
+    return Analysis(
+        problem,
+        np.array(rows[0]["checkpoints"], np.intp),
+        by_policy,
+        learnable,
+        sorted(results, key=lambda result: -result.reward.mean),
+        not_distinguished(results),
+        _adds(by_policy, problem.horizon),
+        _arm_rows(problem, results),
+        _run_rows(results, problem.horizon),
+    )
 
 
-def results_of(grouped: Mapping[str, list[Run]]) -> list[Result]:
-    """One result per policy, the best first, from the runs of each."""
-    found = []
-    rewards = {
-        policy: np.array([run.reward[-1] / run.at[-1] for run in own])
-        for policy, own in grouped.items()
+def results_of(rows: Rows) -> list[Result]:
+    """One result per policy, from the rows of its runs and in their order."""
+    runs: dict[str, Rows] = {}
+    for row in rows:
+        runs.setdefault(row["policy"], []).append(row)
+    horizon, gap = rows[0]["checkpoints"][-1], rows[0]["gap"]
+    per_round = {
+        policy: np.array([row["reward"][-1] for row in own]) / horizon
+        for policy, own in runs.items()
     }
     # Only the random baseline can be alone.
-    best = max(rewards, key=lambda policy: (policy != "random", rewards[policy].mean()))
-    for policy, own in grouped.items():
-        closed = [run.gap_closed for run in own]
+    first = max(runs, key=lambda policy: (policy != "random", per_round[policy].mean()))
+    found = []
+    for policy, own in runs.items():
+        rewards, best, random = (np.array([row[name] for row in own]) for name in _CURVES)
+        # The gap is that of the table, so that either all runs have a share or none has. A division
+        # by a rounding error would give an arbitrary number of any size.
+        closed = None if gap <= NO_GAP else (rewards[:, -1] - random[:, -1]) / gap
         found.append(
             Result(
                 policy,
-                mean_interval(rewards[policy]),
-                # The gap is that of the table, so that either all runs have a share or none has.
-                None if np.isnan(closed).any() else mean_interval(closed),
-                mean_interval([run.regret[-1] for run in own]),
-                paired_difference(rewards[best], rewards[policy]),
+                rewards,
+                best,
+                random,
+                closed,
+                shown=np.mean([row["n_shown"] for row in own], axis=0) / horizon,
+                reward=mean_interval(per_round[policy]),
+                gap_closed=None if closed is None else mean_interval(closed),
+                regret=mean_interval(best[:, -1] - rewards[:, -1]),
+                # Runs with the same number meet the same rows, so that the paired difference has
+                # a much narrower interval than the two means.
+                behind=paired_difference(per_round[first], per_round[policy]),
             )
         )
-    return sorted(found, key=lambda result: -result.reward.mean)
+    return found
 
 
-def not_distinguished(runs: Sequence[Run], best: str) -> list[str]:
-    """The policies that may be as good as the best.
+def not_distinguished(results: Sequence[Result]) -> list[str]:
+    """The policies that may be as good as the best policy that learns.
 
     For them, the 95% interval of the paired difference contains 0.
     """
-    rewards = {policy: [run.reward[-1] for run in own] for policy, own in by_policy(runs).items()}
-    return [
-        policy
-        for policy, got in rewards.items()
-        # Runs with the same number meet the same rows, so that the paired difference has a much
-        # narrower interval than the two means.
-        if policy != best and paired_difference(rewards[best], got).low <= 0
-    ]
-
-
-def by_policy(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """The runs of each policy, in the order of the policies."""
-    found: dict[str, list[Run]] = {}
-    for run in runs:
-        found.setdefault(run.policy, []).append(run)
-    return found
+    # The random baseline may be the first if nothing can be learnt. It is still no winner.
+    learners = [result for result in results if result.policy != "random"]
+    best = max(learners, key=lambda result: result.reward.mean, default=None)
+    others = [result for result in results if result is not best]
+    return [one.policy for one in others if best is not None and one.behind.low <= 0]
 
 
 def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that the report shows as plain data, and the curves of every run."""
-    problem, runs = analysis.problem, analysis.runs
-    table = problem.environment
+    problem, table = analysis.problem, analysis.problem.environment
     known: dict[str, Any] = {
         "settings": dict(settings),
         "n_rounds": table.n_rounds,
@@ -248,51 +214,64 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
             }
             for result in analysis.results
         ],
-        "checkpoints": runs[0].at.tolist(),
+        "checkpoints": analysis.at.tolist(),
         "curves": [
-            {
-                "policy": run.policy,
-                "run": run.number,
-                "reward": run.reward.tolist(),
-                "regret": run.regret.tolist(),
-            }
-            for run in runs
+            {"policy": policy, "run": run, "reward": reward.tolist(), "regret": regret.tolist()}
+            for policy, one in analysis.by_policy.items()
+            for run, (reward, regret) in enumerate(
+                zip(one.rewards, one.best - one.rewards, strict=True)
+            )
         ],
     }
-    if (contexts := analysis.added("contexts")) is not None:
-        known["contexts_add"] = {"to": contexts[0], "reward": contexts[1].numbers}
+    if "contexts" in analysis.adds:
+        less, reward = analysis.adds["contexts"]
+        known["contexts_add"] = {"to": less, "reward": reward.numbers}
     return known
 
 
-def _arm_rows(problem: TableProblem, grouped: Mapping[str, list[Run]]) -> list[dict[str, Any]]:
+def _adds(results: Mapping[str, Result], horizon: int) -> dict[str, tuple[str, Interval]]:
+    """What contexts add to features, or to "thompson" without them, and features to "thompson"."""
+    found = {}
+    for policy in (one for one in ("contexts", "features") if one in results):
+        less = "features" if policy == "contexts" and "features" in results else "thompson"
+        if less in results:
+            got, base = (results[one].rewards[:, -1] / horizon for one in (policy, less))
+            found[policy] = less, paired_difference(got, base)
+    return found
+
+
+def _arm_rows(problem: TableProblem, results: Sequence[Result]) -> list[dict[str, Any]]:
     """One row per arm, the largest mean first: outcomes, and how often each policy picked it."""
     table = problem.environment
     best = set(table.best_arms(problem.k).tolist())
-    shown = {
-        policy: np.mean([run.n_shown for run in own], axis=0) / problem.horizon
-        for policy, own in grouped.items()
-    }
     return [
         {
             "arm": table.names[arm],
             "mean_outcome": float(table.means[arm]),
             "n_missing": int(table.n_missing[arm]),
             "in_best_fixed_set": int(arm in best),
-            **{f"shown_by_{policy}": float(share[arm]) for policy, share in shown.items()},
+            **{f"shown_by_{result.policy}": float(result.shown[arm]) for result in results},
         }
         # Stable: arms with equal means keep the order of the columns.
         for arm in np.argsort(-table.means, kind="stable").tolist()
     ]
 
 
-def _run_row(run: Run) -> dict[str, Any]:
-    return {
-        "policy": run.policy,
-        "run": run.number,
-        "rounds": int(run.at[-1]),
-        "reward": float(run.reward[-1]),
-        "reward_of_best_fixed_set": float(run.best[-1]),
-        "reward_of_chance": float(run.random[-1]),
-        "regret": float(run.regret[-1]),
-        "gap_closed": None if np.isnan(run.gap_closed) else run.gap_closed,
-    }
+def _run_rows(results: Sequence[Result], horizon: int) -> list[dict[str, Any]]:
+    """One row per run, policy by policy."""
+    return [
+        {
+            "policy": one.policy,
+            "run": run,
+            "rounds": horizon,
+            "reward": float(reward),
+            "reward_of_best_fixed_set": float(best),
+            "reward_of_chance": float(random),
+            "regret": float(best - reward),
+            "gap_closed": None if one.closed is None else float(one.closed[run]),
+        }
+        for one in results
+        for run, (reward, best, random) in enumerate(
+            zip(one.rewards[:, -1], one.best[:, -1], one.random[:, -1], strict=True)
+        )
+    ]

@@ -18,7 +18,7 @@ import numpy as np
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _BEGINNING = 65_536  # bytes that tell text from other files
 _FIRST_LINES = 1_000_000  # bytes that certainly hold two lines
-_MISSING = {"", "na", "n/a", "nan", "null", "none"}
+MISSING = {"", "na", "n/a", "nan", "null", "none"}  # in small letters, without spaces around
 # Different spellings that are remembered. A table of 0 and 1 has a few, one of measurements many.
 _MOST_REMEMBERED = 100_000
 _MOST_SHOWN, _MOST_LETTERS = 4, 30  # of texts in an error message
@@ -42,7 +42,7 @@ class Lines:
     def __init__(self, file: BinaryIO, separator: str, where: str) -> None:
         self.separator, self._where = separator, where
         self._file = file
-        self._rows = csv.reader(decoded(file), delimiter=separator)
+        self._rows = csv.reader(_decoded(file), delimiter=separator)
         # Empty lines above the names are harmless, and common in exports.
         self.head = [name.strip() for name in next((row for row in self._rows if row), [])]
 
@@ -93,41 +93,34 @@ class Lines:
 def opened(path: Path, where: str = "") -> Iterator[Lines]:
     """The lines of a file, in UTF-8, separated by commas, semicolons or tabs.
 
-    Refusals of lines begin with ``where``.
+    Workbooks, archives and pictures are refused by how they begin. Refusals of lines begin with
+    ``where``.
     """
-    refuse_binary(path)
-    separator = separator_of(path)
     with path.open("rb") as file:
-        number = 1
+        start = file.read(_BEGINNING)
+        # ZIP, which is also .xlsx and .ods; and the container of .xls.
+        workbook = start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"))
+        if workbook or b"\0" in start:
+            text = "a binary file, or text that is not UTF-8"
+            raise TableError(
+                f"{path.name} is {'a workbook or an archive' if workbook else text}; expected a "
+                f"CSV file: save the table as CSV (UTF-8) from your spreadsheet"
+            )
+        file.seek(0)
+        separator = _separator(file.readlines(_FIRST_LINES))
+        file.seek(0)
+        lines = None
         try:
             lines = Lines(file, separator, where)
-            try:
-                yield lines
-            finally:
-                number = lines.number
+            yield lines
         except csv.Error as error:
+            number = 1 if lines is None else lines.number
             raise TableError(
                 f"{where}line {number}: {error}; is a quotation mark not closed?"
             ) from None
 
 
-def refuse_binary(path: Path) -> None:
-    """Refuse workbooks, archives and pictures, by how they begin."""
-    with path.open("rb") as file:
-        start = file.read(_BEGINNING)
-    # ZIP, which is also .xlsx and .ods; and the container of .xls.
-    workbook = start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"))
-    if workbook or b"\0" in start:
-        what = (
-            "a workbook or an archive" if workbook else "a binary file, or text that is not UTF-8"
-        )
-        raise TableError(
-            f"{path.name} is {what}; expected a CSV file: "
-            f"save the table as CSV (UTF-8) from your spreadsheet"
-        )
-
-
-def decoded(file: Iterable[bytes]) -> Iterator[str]:
+def _decoded(file: Iterable[bytes]) -> Iterator[str]:
     """The lines of a file as text, from UTF-8 with or without a byte order mark."""
     for number, line in enumerate(file, start=1):
         try:
@@ -141,15 +134,13 @@ def decoded(file: Iterable[bytes]) -> Iterator[str]:
             ) from None
 
 
-def separator_of(path: Path) -> str:
+def _separator(start: list[bytes]) -> str:
     """The separator with which the first two lines have equally many cells, as many as possible.
 
     A comma if none fits.
     """
-    with path.open("rb") as file:
-        # Two lines are enough: the names and one round must have equally many cells.
-        texts = decoded(file.readlines(_FIRST_LINES))
-        lines = list(islice((line for line in texts if line.strip()), 2))
+    # Two lines are enough: the names and one round must have equally many cells.
+    lines = list(islice((line for line in _decoded(start) if line.strip()), 2))
     try:
         widths = {
             sign: [len(row) for row in csv.reader(lines, delimiter=sign)] for sign in SEPARATORS
@@ -170,28 +161,24 @@ class Outcomes(dict[str, float]):
         self.decimal_comma = decimal_comma
 
     def __missing__(self, text: str) -> float:
-        value = self.outcome(text)
+        value = outcome(text, decimal_comma=self.decimal_comma)
         if len(self) < _MOST_REMEMBERED:
             self[text] = value
         return value
 
-    def outcome(self, text: str) -> float:
-        """A number in [0, 1], or NaN for a missing cell; ValueError for everything else."""
-        plain = text.strip()
-        if is_missing(plain):
-            return np.nan
-        if self.decimal_comma:
-            plain = with_point(plain)
-        # float() would read 1_000, which is Python's spelling and not that of a table.
-        value = float(plain if "_" not in plain else "")
-        if not 0 <= value <= 1:
-            raise ValueError(value)
-        return value
 
-
-def is_missing(text: str) -> bool:
-    """Whether a cell without spaces around it says that nothing is known."""
-    return text.lower() in _MISSING
+def outcome(text: str, *, decimal_comma: bool = False) -> float:
+    """A number in [0, 1], or NaN for a missing cell; ValueError for everything else."""
+    plain = text.strip()
+    if plain.lower() in MISSING:
+        return np.nan
+    if decimal_comma:
+        plain = with_point(plain)
+    # float() would read 1_000, which is Python's spelling and not that of a table.
+    value = float(plain if "_" not in plain else "")
+    if not 0 <= value <= 1:
+        raise ValueError(value)
+    return value
 
 
 def with_point(text: str) -> str:
@@ -212,15 +199,6 @@ def advice(text: str) -> str:
     if value > 1:
         return "divide the outcomes by the largest value that they can have"
     return "rescale the outcomes so that the worst is 0 and the best is 1"
-
-
-def is_outcome(text: str) -> bool:
-    """Whether a text could be a cell."""
-    try:
-        Outcomes(decimal_comma=False).outcome(text)
-    except ValueError:
-        return False
-    return True
 
 
 def some(texts: Sequence[str]) -> str:

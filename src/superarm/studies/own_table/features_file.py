@@ -19,7 +19,7 @@ def read_features(path: Path, names: Sequence[str]) -> FloatArray:
     such as 2024-05-31 is a date, and all other columns are categories. Lines of other arms are
     left out.
     """
-    by_arm = _rows(path)
+    by_arm, separator = _rows(path)
     if missing := [name for name in names if name not in by_arm]:
         raise TableError(
             f"{path.name}: expected a line for every arm, got none for {short(missing[0])}; the "
@@ -28,7 +28,7 @@ def read_features(path: Path, names: Sequence[str]) -> FloatArray:
     columns = {
         column: [by_arm[name][column] for name in names] for column in next(iter(by_arm.values()))
     }
-    encoder, cells = known_columns.fit(columns, decimal_comma=csv_file.separator_of(path) != ",")
+    encoder, cells = known_columns.fit(columns, decimal_comma=separator != ",")
     features = encoder.transform(cells)
     if not features.shape[1]:
         raise TableError(f"{path.name}: expected features that differ between arms, got none")
@@ -47,8 +47,8 @@ def read_contexts(table: OwnTable) -> tuple[Encoder, FloatArray]:
     return encoder, encoder.transform(cells)
 
 
-def _rows(path: Path) -> dict[str, dict[str, str]]:
-    """The cells of each arm, by the names of the columns."""
+def _rows(path: Path) -> tuple[dict[str, dict[str, str]], str]:
+    """The cells of each arm by the names of the columns, and what separates them in the file."""
     with csv_file.opened(path, f"{path.name}, ") as lines:
         head = lines.head
         if len(head) < 2 or len(set(head)) < len(head):
@@ -64,4 +64,4 @@ def _rows(path: Path) -> dict[str, dict[str, str]]:
                     f"that no line above has, got {some(row)}"
                 )
             found[row[0].strip()] = dict(zip(head[1:], row[1:], strict=True))
-    return found
+    return found, lines.separator

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from superarm.features import Encoder
-from superarm.studies.own_table.csv_file import is_missing, with_point
+from superarm.studies.own_table.csv_file import MISSING, with_point
 
 Cells = Mapping[str, Sequence[str]]
 
@@ -26,7 +26,7 @@ def fit(cells: Cells, *, decimal_comma: bool) -> tuple[Encoder, dict[str, list[s
 
 def _plain(cell: str, decimal_comma: bool) -> str | None:
     text = cell.strip()
-    if is_missing(text):
+    if text.lower() in MISSING:
         return None
     # Only a number has its comma changed: a category may be called "a,b".
     number = with_point(text) if decimal_comma else text

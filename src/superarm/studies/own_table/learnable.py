@@ -106,7 +106,11 @@ def _held_out(table: NDArray[Any], k: int, fold: IndexArray) -> Interval:
         gains = []
         for place in range(n_folds // 2, n_folds):
             before = list(order[:place])
-            chosen = _best(sums[before].sum(axis=0), counts[before].sum(axis=0), k)
+            n_known = counts[before].sum(axis=0)
+            # Rounded, so that the first of equal arms is chosen whatever the order of the sums.
+            means = np.round(sums[before].sum(axis=0) / np.maximum(n_known, 1), 9)
+            # An arm without outcomes is never chosen before one with outcomes.
+            chosen = np.argsort(-np.where(n_known > 0, means, -np.inf), kind="stable")[:k]
             gains.append(_gains(table, np.flatnonzero(fold == order[place]), chosen))
         # A set is fixed before the rows that value it, so that the rows of one way spread like
         # independent ones. (In cross-validation they would not, and intervals would be too short.)
@@ -127,13 +131,6 @@ def _fold_sums(
         sums += member.T @ np.nan_to_num(_centre(cells))
         counts += member.T @ (cells == cells)
     return sums, counts
-
-
-def _best(sums: FloatArray, counts: FloatArray, k: int) -> IndexArray:
-    # An arm without outcomes is never chosen before one with outcomes. Rounded, so that the first
-    # of equal arms is chosen whatever the order of the sums.
-    means = np.where(counts > 0, np.round(sums / np.maximum(counts, 1), 9), -np.inf)
-    return np.argsort(-means, kind="stable")[:k]
 
 
 def _gains(table: NDArray[Any], rows: IndexArray, chosen: IndexArray) -> FloatArray:

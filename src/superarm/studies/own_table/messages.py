@@ -77,20 +77,11 @@ def verdict(analysis: Analysis) -> str:
     return said
 
 
-def to_use(analysis: Analysis) -> str:
-    """The policy to go on with: one that knows more only where that has been shown to help."""
-    for policy in ("contexts", "features"):
-        if (found := analysis.added(policy)) is not None and found[1].low > 0:
-            return policy
-    return "thompson"
-
-
 def contexts_sentence(analysis: Analysis) -> str:
     """What contexts add, with its interval over paired runs; empty without contexts."""
-    found = analysis.added("contexts")
-    if found is None:
+    if "contexts" not in analysis.adds:
         return ""
-    less, reward = found
+    less, reward = analysis.adds["contexts"]
     points = analysis.in_points(reward)
     of_gap = "" if points is None else f", {points.mean:.0f} points of the gap"
     said = f"Contexts add {interval(reward)} per round to {less}{of_gap}."
@@ -125,7 +116,7 @@ def next_steps(
         if n_rows <= problem.environment.n_rounds:
             more = "the arms differ by so little that any set will do"
         steps.append(Step(f"Collect more rows before you trust the best arms: {more}."))
-    chosen = to_use(analysis)
+    chosen = analysis.to_use
     if chosen == "thompson":
         program = _plain(problem.k, folder, prior)
     else:

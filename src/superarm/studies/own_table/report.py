@@ -13,7 +13,7 @@ import numpy as np
 from superarm.beliefs import LinearBelief
 from superarm.catalog import POLICIES
 from superarm.features import Encoder
-from superarm.reporting import folders, lacks, pages
+from superarm.reporting import files, lacks
 from superarm.reporting.figures import Look, band, inline, look, name_curves, panels, plain, render
 from superarm.reporting.palette import INK, RED
 from superarm.reporting.statistics import Interval
@@ -25,10 +25,10 @@ from superarm.studies.own_table.messages import (
     contexts_sentence,
     interval,
     next_steps,
-    to_use,
     verdict,
     warnings,
 )
+from superarm.studies.study import Done
 from superarm.version import __version__
 
 _TEMPLATE = Path(__file__).parent / "report.html"
@@ -42,57 +42,79 @@ _STAR = "★\N{NO-BREAK SPACE}"  # stays with the first word of the name
 def write(
     found: Analysis,
     settings: dict[str, Any],
+    path: Path,
     folder: Path,
     encoder: Encoder | None,
     example: Mapping[str, str],
     options: str,
-) -> Path:
-    """Write all files of a run; returns the path of the page, or the folder without one."""
-    files = {
+) -> Done:
+    """Write all files of a run of the table in ``path``; returns what the terminal shows.
+
+    ``example`` and ``options`` are as in `next_steps`.
+    """
+    texts = {
         "numbers.json": json.dumps(numbers(found, settings), indent=1, allow_nan=False) + "\n",
         "runs.csv": as_csv(found.run_rows),
         "arms.csv": as_csv(found.arms),
         "bandit.json": json.dumps(_bandit(found, settings), ensure_ascii=False) + "\n",
     }
     # Without the packages that draw, people still get their numbers.
-    if not lacks("matplotlib", "jinja2"):
+    lacking = lacks("matplotlib", "jinja2")
+    if not lacking:
         svg = render(partial(draw, analysis=found))
         page = html(found, settings, svg, example, options)
-        files |= {"picture.svg": svg, "report.html": page}
+        texts |= {"picture.svg": svg, "report.html": page}
     if encoder is not None:
         state = json.dumps(encoder.state(), ensure_ascii=False)
-        files = {"context.json": state + "\n", **files}
+        texts = {"context.json": state + "\n", **texts}
     # The page comes last: once it is there, all other files are complete.
-    last = [folders.write(folder / name, text) for name, text in files.items()][-1]
-    return last if "report.html" in files else folder
+    last = [files.write(folder / name, text) for name, text in texts.items()][-1]
+    steps = next_steps(
+        found,
+        path.as_posix(),
+        f"{folder.as_posix()}/",
+        prior=settings["prior"],
+        example=example,
+        options=options,
+    )
+    to_do = "\n".join(
+        step.sentence + "".join(f"\n    {line}" for line in step.code.splitlines())
+        for step in steps
+    )
+    notes = [
+        *(f"Warning: {warning}" for warning in warnings(found)),
+        verdict(found),
+        contexts_sentence(found),
+        f"What to do next\n{to_do}",
+    ]
+    if lacking:
+        install = f"pip install {' '.join(lacking)}"
+        notes.append(f"The tables were written, but no page: it needs {install}")
+    return Done(folder if lacking else last, [summary(found)], notes)
 
 
 def draw(figure: Any, analysis: Analysis) -> None:
     """Two panels: the reward per round so far, and what was lost against the best fixed set."""
-    runs, horizon = analysis.runs, analysis.problem.horizon
-    policies = analysis.by_policy
+    policies, at, horizon = analysis.by_policy, analysis.at, analysis.problem.horizon
     # Names stand in two columns. Two of the names are no policies.
     rewards, losses = panels(figure, 2, n_names=(len(policies) + 3) // 2)
-    at = runs[0].at
     # In the first rounds the mean is mostly noise, and would set the scale.
     late = at >= min(max(10, horizon // 50), horizon)
     ends: dict[str, tuple[float, Look]] = {}
     lost: dict[str, tuple[float, Look]] = {"best fixed set": (0.0, _BEST)}
-    for policy, own in policies.items():
+    for policy, result in policies.items():
         part = part_of(policy, analysis.problem)
         # Colours of the catalog are changed for dark screens; this policy is not in the catalog.
         style = look(part.label) if policy in POLICIES else Look(part.colour, part.dash)
-        means = np.array([run.reward / run.at for run in own])
-        band(rewards, at[late], means[:, late], style, least=-np.inf)
-        band(losses, at, np.array([run.regret for run in own]), style, least=-np.inf)
-        ends[policy] = float(means[:, -1].mean()), style
-        lost[policy] = float(np.mean([run.regret[-1] for run in own])), style
+        band(rewards, at[late], (result.rewards / at)[:, late], style, least=-np.inf)
+        band(losses, at, result.best - result.rewards, style, least=-np.inf)
+        ends[policy], lost[policy] = (result.reward.mean, style), (result.regret.mean, style)
     for name, values, style in (
         # The mean over the runs of all policies: in shuffled order each run meets other rows.
-        ("best fixed set", [run.best / run.at for run in runs], _BEST),
-        ("random baseline", [run.random / run.at for run in runs], _RANDOM),
+        ("best fixed set", [result.best for result in policies.values()], _BEST),
+        ("random baseline", [result.random for result in policies.values()], _RANDOM),
     ):
-        line = np.mean(values, axis=0)
+        line = np.mean(np.concatenate(values) / at, axis=0)
         rewards.plot(at[late], line[late], color=style.colour, linestyle=":", linewidth=1.7)
         ends[name] = float(line[-1]), style
     losses.axhline(0, color=_BEST.colour, linestyle=":", linewidth=1.7)
@@ -113,13 +135,13 @@ def html(
 ) -> str:
     """The whole page; ``svg`` is the picture, the others are as in `next_steps`."""
     problem, table = analysis.problem, analysis.problem.environment
-    return pages.render(
+    return files.render(
         _TEMPLATE,
         settings=settings,
         version=__version__,
         problem=problem,
         table=table,
-        n_runs=len({run.number for run in analysis.runs}),
+        n_runs=len(analysis.results[0].rewards),
         n_cells=table.n_rounds * table.n_arms,
         n_missing=int(table.n_missing.sum()),
         best_arms=", ".join(table.names[arm] for arm in table.best_arms(problem.k)),
@@ -147,7 +169,7 @@ def html(
 
 def _bandit(found: Analysis, settings: dict[str, Any]) -> dict[str, Any]:
     """The request that makes a bandit with these arms, for the service."""
-    problem, prior, chosen = found.problem, settings.get("prior"), to_use(found)
+    problem, prior, chosen = found.problem, settings.get("prior"), found.to_use
     arms = list(problem.environment.names)
     bandit: dict[str, Any] = {"name": Path(settings["table"]).stem, "arms": arms, "k": problem.k}
     if chosen == "thompson":
@@ -169,13 +191,14 @@ def summary(analysis: Analysis) -> Table:
     if (learnable := _learnable_row(analysis)) is not None:
         rows.append(["learnable", *learnable, ""])
     for result in analysis.results:
-        behind = analysis.in_points(result.behind)
+        points = analysis.in_points(result.behind)
+        behind = [] if points is None or not any(points.numbers) else points.numbers
         rows.append(
             [
                 result.policy,
                 f"{result.reward.mean:.4g}",
-                *_share(result.gap_closed),
-                "" if behind is None or not any(behind.numbers) else _points(behind),
+                *_share(result.gap_closed, 0),
+                "{:.0f} ({:.0f} to {:.0f})".format(*behind) if behind else "",
             ]
         )
     return Table(
@@ -193,18 +216,17 @@ def _learnable_row(analysis: Analysis) -> list[str] | None:
         return None
     baseline = analysis.problem.random_reward
     share = Interval(*(points / 100 for points in found.numbers))
-    return [f"{baseline + analysis.learnable.gap.mean:.4g}", *_share(share)]
+    return [f"{baseline + analysis.learnable.gap.mean:.4g}", *_share(share, 0)]
 
 
-def _share(share: Interval | None) -> list[str]:
-    """A share, and its interval."""
+def _share(share: Interval | None, digits: int) -> list[str]:
+    """A share, and its interval with so many digits."""
     if share is None:
         return ["–", ""]
-    return [f"{share.mean:.1%}", f"{share.low:.0%} to {share.high:.0%}"]
-
-
-def _points(points: Interval) -> str:
-    return "{:.0f} ({:.0f} to {:.0f})".format(*points.numbers)
+    # A single run has no interval.
+    bounded = np.isfinite(share.low)
+    ends = f"{share.low:.{digits}%} to {share.high:.{digits}%}" if bounded else ""
+    return [f"{share.mean:.1%}", ends]
 
 
 def _results_table(analysis: Analysis) -> Table:
@@ -216,12 +238,12 @@ def _results_table(analysis: Analysis) -> Table:
         reward, share, ends = learnable
         rows.append(["(what can be learned)", reward, f"{share} ({ends})", "100%", "", ""])
     for result in analysis.results:
-        got = analysis.of_learnable(result)
+        got, (closed, ends) = analysis.of_learnable(result), _share(result.gap_closed, 1)
         rows.append(
             [
                 result.policy,
                 interval(result.reward),
-                percent(result.gap_closed),
+                f"{closed} ({ends})" if ends else closed,
                 "–" if got is None else f"{got.mean:.0%}",
                 interval(result.behind) if any(result.behind.numbers) else "",
                 interval(result.regret),
@@ -254,13 +276,3 @@ def _arms_table(analysis: Analysis) -> Table:
         caption += f" The {_MOST_ARMS} best of {len(analysis.arms):,} arms; arms.csv has all."
     heading = ["arm", "mean outcome", "cells missing", *(f"shown by {name}" for name in policies)]
     return Table(heading, rows, caption=caption)
-
-
-def percent(interval: Interval | None) -> str:
-    """A share with its interval."""
-    if interval is None:
-        return "–"
-    # A single run has no interval.
-    if not np.isfinite(interval.low):
-        return f"{interval.mean:.1%}"
-    return f"{interval.mean:.1%} ({interval.low:.1%} to {interval.high:.1%})"

@@ -6,29 +6,23 @@ import shlex
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.policies import Prior
-from superarm.reporting import RequestError, lacks
+from superarm.reporting import RequestError
 from superarm.reporting.progress import bar
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Recorded, Scale
+from superarm.studies.cells.knowing import NOTHING
 from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
 from superarm.studies.own_table.analysis import Analysis, analyse
 from superarm.studies.own_table.features_file import read_contexts, read_features
 from superarm.studies.own_table.learnable import estimate
-from superarm.studies.own_table.messages import (
-    Step,
-    contexts_sentence,
-    next_steps,
-    verdict,
-    warnings,
-)
 from superarm.studies.own_table.table_file import OwnTable, read
 from superarm.studies.policies import SINGLE_ARM_POLICIES
-from superarm.studies.run import record_with_bar, recorded_rows, run_cells
-from superarm.studies.store import Memory
+from superarm.studies.run import record, recorded_rows
 from superarm.studies.study import Done
 
 if TYPE_CHECKING:
@@ -69,7 +63,10 @@ def run(
         Those of `run_table`.
     """
     _known(options.get("policies", ()))  # before a long file is read
-    table = _read(path, skip, context, console)
+    # Progress is counted in bytes, because the number of lines is not known before the end.
+    with bar(console, None, total=path.stat().st_size, transient=True) as step:
+        progress = partial(step, f"reading {path.name}")
+        table = read(path, skip=skip, context=context, progress=progress)
     named = [("--skip", one) for one in skip] + [("--context", one) for one in context]
     options["columns"] = "".join(f" {shlex.join(pair)}" for pair in named)
     return run_table(table, path, console=console, **options)
@@ -119,30 +116,30 @@ def run_table(
     """
     # Everything that can be refused is refused before the first run, which may take minutes.
     wanted = _known(policies)
-    problem = _prepare(table, k, horizon, order)
+    problem, said = _prepare(table, path.name, k, horizon, order)
     if not wanted:
-        wanted = _usual(problem)
-        for name in (name for name in USUAL if name not in wanted):
-            _say(console, f"{name} is left out: there are too few rounds to try every arm once.")
+        # Bounds of arms without outcomes are infinite: CUCB only tries arms until it has seen all.
+        learns = k * problem.horizon > problem.environment.n_arms
+        wanted = [name for name in USUAL if name != "cucb" or learns]
+        if not learns:
+            said.append("cucb is left out: there are too few rounds to try every arm once.")
+    known, encoder = NOTHING, None
     if features is not None:
-        known = replace(problem.known, features=read_features(features, table.names))
-        problem = replace(problem, known=known)
+        known = replace(known, features=read_features(features, table.names))
         wanted = ["features", *wanted]
-    encoder = None
     if table.contexts:
         encoder, contexts = read_contexts(table)
-        known = replace(problem.known, contexts=contexts[: problem.environment.n_rounds])
-        problem = replace(problem, known=known)
+        known = replace(known, contexts=contexts[: problem.environment.n_rounds])
         wanted = ["contexts", *wanted]
+    problem = replace(problem, known=known)
     if wanted[0] not in POLICIES and "thompson" not in wanted:
         wanted.append("thompson")  # what features and contexts add is measured against it
-    n_rows = len(table.cells)
-    for notice in _notices(path.name, table, problem, whole=horizon is not None):
-        _say(console, notice)
+    if console is not None and said:
+        console.print("\n".join(said), soft_wrap=True, markup=False)
     # All that numbers.json needs so that somebody else can repeat the run.
     settings = {
         "table": path.name,
-        "n_rows": n_rows,
+        "n_rows": len(table.cells),
         "skipped": list(table.skipped),
         "n_empty": table.n_empty,
         **({} if features is None else {"features": features.name}),
@@ -158,14 +155,7 @@ def run_table(
     scale = Scale(runs=runs, seed=seed)
     found = play_all(problem, wanted, scale, prior=prior, workers=workers, console=console)
     example = {name: cells[0] for name, cells in table.contexts.items()}
-    here = f"{folder.as_posix()}/"
-    steps = next_steps(found, path.as_posix(), here, prior=prior, example=example, options=columns)
-    page = report.write(found, settings, folder, encoder, example, columns)
-    notes = _notes(found, steps)
-    if lacking := lacks("matplotlib", "jinja2"):
-        install = f"pip install {' '.join(lacking)}"
-        notes.append(f"The tables were written, but no page: it needs {install}")
-    return Done(page, [report.summary(found)], notes)
+    return report.write(found, settings, path, folder, encoder, example, columns)
 
 
 def play_all(
@@ -181,30 +171,23 @@ def play_all(
     with tempfile.TemporaryDirectory(prefix="superarm-run-") as temporary:
         # Worker processes map the files. Sending the table to each of them would copy it.
         problem.save(Path(temporary))
-        cells = _cells(scale, problem, policies, {"folder": temporary, "prior": prior})
-        store = Memory()
-        if workers == 1:  # then no process is needed, which would take seconds to start
-            with bar(console, "runs", n_steps=len(cells)) as step:
-                run_cells(cells, store, progress=lambda cell: step(cell.label))
-        else:
-            record_with_bar({"run": cells}, store, unit="runs", workers=workers, console=console)
+        shared: dict[str, Any] = {
+            "folder": temporary,
+            "prior": prior,
+            "k": problem.k,
+            "horizon": problem.horizon,
+            "order": problem.order,
+        }
+        settings = [{**shared, "policy": name, "label": name} for name in policies]
+        cells = scale.cells("table", settings, runs=10)
+        # Policy by policy, as the reports list them. Cells come run by run.
+        cells.sort(key=lambda cell: policies.index(cell.settings["policy"]))
+        store: dict[str, Recorded] = {}
+        # One worker is this process: another one would take seconds to start.
+        n_processes = workers if workers > 1 else 0
+        record({"run": cells}, store, unit="runs", workers=n_processes, console=console)
     rows, _ = recorded_rows(cells, store)
     return analyse(problem, rows, estimate(problem.environment.table, problem.k, seed=scale.seed))
-
-
-def _cells(
-    scale: Scale, problem: TableProblem, policies: Sequence[str], common: dict[str, Any]
-) -> list[Cell]:
-    shared: dict[str, Any] = {
-        **common,
-        "k": problem.k,
-        "horizon": problem.horizon,
-        "order": problem.order,
-    }
-    settings = [{**shared, "policy": name, "label": name} for name in policies]
-    cells = scale.cells("table", settings, runs=scale.runs or 10)
-    # Policy by policy, as the reports list them. Cells come run by run.
-    return sorted(cells, key=lambda cell: policies.index(cell.settings["policy"]))
 
 
 def _known(policies: Sequence[str]) -> list[str]:
@@ -213,59 +196,10 @@ def _known(policies: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(policies))
 
 
-def _usual(problem: TableProblem) -> list[str]:
-    """The policies that are played by default."""
-    # Bounds of arms without outcomes are infinite: CUCB only tries arms until it has seen all.
-    learns = problem.k * problem.horizon > problem.environment.n_arms
-    return [name for name in USUAL if name != "cucb" or learns]
-
-
-def _notices(name: str, table: OwnTable, problem: TableProblem, *, whole: bool) -> list[str]:
-    """What was left out of the table, for the terminal."""
-    n_rows, said = len(table.cells), []
-    if table.n_empty:
-        said.append(f"{name}: {table.n_empty:,} rows without any outcome are left out.")
-    if not whole and problem.horizon < n_rows:
-        said.append(
-            f"{name} has {n_rows:,} rows; each run plays {problem.horizon:,} of them. "
-            f"For all: --horizon {n_rows}"
-        )
-    return said
-
-
-def _say(console: Console | None, text: str) -> None:
-    if console is not None:
-        console.print(text, soft_wrap=True, markup=False)
-
-
-def _notes(found: Analysis, to_do: Sequence[Step]) -> list[str]:
-    """What the terminal says after the table."""
-    said = [f"Warning: {warning}" for warning in warnings(found)]
-    steps = "\n".join(
-        step.sentence + "".join(f"\n    {line}" for line in step.code.splitlines())
-        for step in to_do
-    )
-    said += [sentence for sentence in (verdict(found), contexts_sentence(found)) if sentence]
-    return [*said, f"What to do next\n{steps}"]
-
-
-def _read(
-    path: Path, skip: Sequence[str], context: Sequence[str], console: Console | None
-) -> OwnTable:
-    # Progress is counted in bytes, because the number of lines is not known before the end.
-    total = path.stat().st_size
-    last = 0
-    with bar(console, None, total=total, transient=True) as step:
-
-        def read_up_to(done: int) -> None:
-            nonlocal last
-            step(f"reading {path.name}", done - last)
-            last = done
-
-        return read(path, skip=skip, context=context, progress=read_up_to)
-
-
-def _prepare(table: OwnTable, k: int, horizon: int | None, order: Order) -> TableProblem:
+def _prepare(
+    table: OwnTable, name: str, k: int, horizon: int | None, order: Order
+) -> tuple[TableProblem, list[str]]:
+    """The problem of a table of this name, and what is left out of the table, for the terminal."""
     n_rows, n_arms = table.cells.shape
     if k >= n_arms:
         raise RequestError(
@@ -278,6 +212,15 @@ def _prepare(table: OwnTable, k: int, horizon: int | None, order: Order) -> Tabl
         )
     n_rounds = horizon or min(n_rows, USUAL_HORIZON)
     try:
-        return prepare(table.cells, table.names, k, n_rounds, order)
+        problem = prepare(table.cells, table.names, k, n_rounds, order)
     except ValueError as error:  # a column may be empty in the rows that are played only
         raise RequestError(f"{error}, or play more rows with --horizon") from None
+    said = []
+    if table.n_empty:
+        said.append(f"{name}: {table.n_empty:,} rows without any outcome are left out.")
+    if horizon is None and n_rounds < n_rows:
+        said.append(
+            f"{name} has {n_rows:,} rows; each run plays {n_rounds:,} of them. "
+            f"For all: --horizon {n_rows}"
+        )
+    return problem, said

@@ -22,7 +22,7 @@ from superarm.studies.own_table.csv_file import (
     Outcomes,
     TableError,
     advice,
-    is_outcome,
+    outcome,
     short,
     some,
 )
@@ -79,7 +79,7 @@ def read(
         Columns that are no arms, and of these the context of a round: names, numbers from 1, or
         several with commas between them.
     progress
-        Called repeatedly with the number of bytes read so far.
+        Called repeatedly with the number of bytes read since the last call.
     """
     with csv_file.opened(path) as lines:
         if not lines.head:
@@ -90,13 +90,14 @@ def read(
         columns = Columns(lines.head, skip, separator, context)
         # Where the comma separates cells, it cannot be a decimal point.
         outcomes = Outcomes(decimal_comma=separator != ",")
-        strips, texts, n_empty = [], list[list[str]](), 0
+        strips, texts, n_empty, n_bytes = [], list[list[str]](), 0, 0
         for strip, some_texts, n_left_out in _strips(lines, columns, outcomes):
             strips.append(strip)
             texts += some_texts
             n_empty += n_left_out
             if progress is not None:
-                progress(lines.n_bytes)
+                progress(lines.n_bytes - n_bytes)
+                n_bytes = lines.n_bytes
     if not strips:
         raise TableError(
             f"{path.name} has a line of names and no line below it; expected one line of "
@@ -196,11 +197,15 @@ class Columns:
         self._check_each()
         # After the other checks: a header that consists of numbers is most probably missing, and
         # the first round would be lost silently.
-        if all(is_outcome(name) for name in self.names):
-            raise TableError(
-                f"line 1: expected the names of the arms, got outcomes: {some(self.names)}; "
-                f"write a line of names above the first round"
-            )
+        try:
+            for name in self.names:
+                outcome(name)
+        except ValueError:  # one that is no outcome
+            return
+        raise TableError(
+            f"line 1: expected the names of the arms, got outcomes: {some(self.names)}; "
+            f"write a line of names above the first round"
+        )
 
     def _check_each(self) -> None:
         """Refuse missing and repeated names."""
@@ -273,7 +278,7 @@ def _bad_cell(line: int, row: list[str], columns: Columns, outcomes: Outcomes) -
     # At least one cell fails, so that the loop always breaks.
     for place in columns.kept:
         try:
-            outcomes.outcome(row[place])
+            outcomes[row[place]]
         except ValueError:
             break
     text, name = row[place].strip(), columns.called(place)

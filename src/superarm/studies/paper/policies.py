@@ -29,7 +29,8 @@ REGRESSION = POLICIES["gt-qts-regression"].label
 MORE_TESTS = f"GT+QTS, {N_TESTS_ORDER} tests"
 
 _LITERAL = ("gt-qts", "gt-qts-two-thirds", "gt-qts-k-of-m", "gt-qts-one-of-m")
-_COMPARED = ("random", "cucb", *_LITERAL, "gt-naive", "gt-centred", "gt-centred-k-of-m", "cts")
+# The policies of figures 2A and 2B.
+COMPARED = ("random", "cucb", *_LITERAL, "gt-naive", "gt-centred", "gt-centred-k-of-m", "cts")
 
 # The paper's own algorithm in all its settings. The paper's claims are about these.
 LITERAL = (*(POLICIES[name].label for name in _LITERAL), MORE_TESTS)
@@ -51,11 +52,6 @@ def spec(name: str, delta: float, n_tests: int = N_TESTS) -> Spec:
 def labelled(names: Sequence[str], delta: float, n_tests: int = N_TESTS) -> dict[str, Spec]:
     """The specifications of policies of the catalog by their labels."""
     return {POLICIES[name].label: spec(name, delta, n_tests) for name in names}
-
-
-def compared(delta: float) -> dict[str, Spec]:
-    """The policies of figures 2A and 2B."""
-    return labelled(_COMPARED, delta)
 
 
 def beyond(delta: float, n_tests: int = N_TESTS) -> dict[str, Spec]:

@@ -15,13 +15,13 @@ from superarm.reporting.statistics import (
     paired_ratio,
 )
 from superarm.reporting.tables import Table
-from superarm.studies.paper.policies import CTS, RANDOM, curves, finals
+from superarm.studies.paper.policies import CTS, RANDOM, curves
 from superarm.studies.study import Findings, Rows
 
 _LEAST_GROWTH = 1e-9  # of regret over a tenfold of rounds; less is a rounding error
 
 
-def analyse_regret(rows: Rows, title: str) -> Findings:
+def analyse_regret(rows: Rows, times: Rows, *, title: str) -> Findings:
     """Regret at the horizon of every policy, next to the random baseline and to CTS; its growth."""
     numbers = regret_numbers(rows)
     return Findings(numbers, [regret_table(numbers)], lambda figure: _draw(figure, rows, title))
@@ -31,7 +31,7 @@ def regret_numbers(rows: Rows) -> dict[str, Any]:
     """What the rows of policies on one problem say, as plain data."""
     at = np.array(rows[0]["checkpoints"])
     horizon = int(at[-1])
-    regret, evaluations = curves(rows, "regret"), finals(rows, "evaluations")
+    regret, evaluations = curves(rows, "regret"), curves(rows, "evaluations")
     exact, random = regret[CTS][:, -1], regret[RANDOM][:, -1]
     policies: dict[str, dict[str, Any]] = {}
     for label, runs in regret.items():
@@ -40,7 +40,7 @@ def regret_numbers(rows: Rows) -> dict[str, Any]:
             "minus_cts": vars(paired_difference(runs[:, -1], exact)),
             "of_cts": vars(paired_ratio(runs[:, -1], exact)),
             "of_random": vars(paired_ratio(runs[:, -1], random)),
-            "evaluations_per_round": float(evaluations[label].mean() / horizon),
+            "evaluations_per_round": float(evaluations[label][:, -1].mean() / horizon),
             "exponents": exponents(runs, at, horizon).tolist(),
             "tenfolds": tenfolds(runs, at, horizon).tolist(),
         }

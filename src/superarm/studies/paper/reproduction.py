@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from superarm.reporting import RequestError, need, pages
+from superarm.reporting import RequestError, files, need
 from superarm.reporting.figures import inline, render
 from superarm.reporting.tables import Table
 from superarm.studies import batched
 from superarm.studies.archive import unpack
-from superarm.studies.cell import Cell, Scale, canonical
-from superarm.studies.code import engine_of, versions
+from superarm.studies.cell import Cell, Recorded, Scale, canonical
+from superarm.studies.code import versions
 from superarm.studies.paper import catalogue
 from superarm.studies.paper.claims import judge
 from superarm.studies.paper.verdicts import Claim, Verdict
-from superarm.studies.run import record_with_bar, recorded_rows
-from superarm.studies.store import NOTED, Memory, Recording, Store, provenance
+from superarm.studies.run import record, recorded_rows
+from superarm.studies.store import NOTED, Recording, Store, provenance
 from superarm.studies.study import Done, Findings, Rows, Study
 from superarm.version import __version__
 
@@ -68,8 +68,7 @@ def reproduce(
     console
         Where to show progress.
     """
-    wanted = _known(names)
-    _refuse_engine(engine, wanted)
+    wanted = _known(names, engine)
     need("matplotlib", "plots", "the report has pictures")
     need("jinja2", "plots", "the report is made from a template")
     # All cells are known before the folder is opened, so that a folder with other cells is refused
@@ -80,9 +79,7 @@ def reproduce(
     # Before anything runs, so that nobody waits for verdicts that do not come.
     if console is not None and scale.size != "paper":
         console.print(REDUCED)
-    record_with_bar(
-        sweeps, store, unit="cells", workers=workers, console=console, engine=engine, dask=dask
-    )
+    record(sweeps, store, workers=workers, dask=dask, engine=engine, console=console)
     return make_report(store, sweeps)
 
 
@@ -101,21 +98,14 @@ def rebuild(path: Path, out: Path) -> Done:
     if path.is_file():
         store, sweeps = _from_archive(path, out)
         return make_report(store, sweeps)
-    store = Store(path)
-    manifest = store.manifest()
-    # Cells are named by their version, so that a folder of another version would look empty.
-    if manifest is not None and manifest.get("superarm", __version__) != __version__:
-        raise RequestError(
-            f"{path} was recorded by superarm {manifest['superarm']}, this is {__version__}"
-        )
-    return make_report(store)
+    return make_report(Store(path))
 
 
 def _from_archive(path: Path, out: Path) -> tuple[Store, dict[str, Sequence[Cell]]]:
     """A folder with the cells of an archive, and the cells by experiment."""
-    memory = Memory()
-    manifest = unpack(path, memory)
-    sweeps = recorded_sweeps(manifest, memory)
+    recorded: dict[str, Recorded] = {}
+    manifest = unpack(path, recorded)
+    sweeps = recorded_sweeps(manifest, recorded)
     # Another version may have other cells in an experiment, which its analysis then expects.
     if missing := sorted(set(manifest["sweeps"]) - set(sweeps)):
         raise RequestError(
@@ -124,40 +114,42 @@ def _from_archive(path: Path, out: Path) -> tuple[Store, dict[str, Sequence[Cell
         )
     store = Store(out)
     store.open({name: manifest[name] for name in manifest if name not in NOTED}, sweeps)
-    for cell in {cell.key: cell for cells in sweeps.values() for cell in cells}.values():
-        store.put(cell, memory.get(cell))
+    for key in {cell.key for cells in sweeps.values() for cell in cells}:
+        store[key] = recorded[key]
     return store, sweeps
 
 
 def manifest_of(scale: Scale, engine: str = "process") -> dict[str, Any]:
     """What a folder of rows is a folder of."""
+    about = {"engine": engine}
+    if engine == "torch":
+        import torch  # an extra, which takes seconds to load
+
+        device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+        about |= {"torch": torch.__version__, "device": device}
     return {
         # All kinds, even those that are not requested now: experiments may be added to the folder
         # later.
         **versions(*catalogue.KINDS),
-        **engine_of(engine),
+        **about,
         "size": scale.size,
         "runs": scale.runs,
         "seed": scale.seed,
     }
 
 
-def _known(names: Sequence[str]) -> list[str]:
+def _known(names: Sequence[str], engine: str) -> list[str]:
+    """The names of the experiments that are wanted, if they exist and the engine plays them."""
     known = catalogue.names()
-    if not names or "all" in names:
-        return known
-    if unknown := [name for name in names if name not in known]:
+    # Without repetitions, in the order of the request.
+    wanted = known if not names or "all" in names else list(dict.fromkeys(names))
+    if unknown := [name for name in wanted if name not in known]:
         raise RequestError(
             f"experiments must be among {', '.join(known)} or all, got {unknown[0]!r}"
         )
-    # Without repetitions, in the order of the request.
-    return list(dict.fromkeys(names))
-
-
-def _refuse_engine(engine: str, names: Sequence[str]) -> None:
     if engine not in batched.ENGINES:
         raise RequestError(f"engine must be one of {', '.join(batched.ENGINES)}, got {engine!r}")
-    others = [name for name in names if name not in TOGETHER]
+    others = [name for name in wanted if name not in TOGETHER]
     if engine != "process" and others:
         raise RequestError(
             f"engine {engine} plays {', '.join(TOGETHER)}, got {others[0]}; "
@@ -165,6 +157,7 @@ def _refuse_engine(engine: str, names: Sequence[str]) -> None:
         )
     if engine == "torch":
         need("torch", "torch", "--engine torch plays on a GPU")
+    return wanted
 
 
 @dataclass(frozen=True)
@@ -183,22 +176,29 @@ def make_report(store: Store, planned: Mapping[str, Sequence[Cell]] | None = Non
 
     ``planned`` are cells that the caller has already, by experiment.
     """
-    manifest = _manifest(store)
+    manifest = store.manifest()
+    # Only reproductions name an engine. A folder of the comparison has a manifest, too.
+    if manifest is None or "engine" not in manifest:
+        raise RequestError(f"{store.folder} holds no reproduction: no manifest.json names one")
+    # Cells are named by their version, so that a folder of another version would look empty.
+    if manifest["superarm"] != __version__:
+        raise RequestError(
+            f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}"
+        )
     sweeps = recorded_sweeps(manifest, store, planned)
     if not sweeps:
         raise RequestError(
             f"no experiment in {store.folder} is complete; run it again without --from to continue"
         )
-    # Read once: both the manifest and the sections need every cell.
-    recorded = Memory.copy_of(store, [cell for cells in sweeps.values() for cell in cells])
-    manifest = store.note(recorded=provenance(sweeps, recorded))
+    manifest = store.note(recorded=provenance(sweeps, store))
     sections = [
-        _section(catalogue.load(name), *recorded_rows(cells, recorded), store)
+        _section(catalogue.load(name), *recorded_rows(cells, store), store.folder / name)
         for name, cells in sweeps.items()
     ]
     claims = judge({one.name: one.findings.numbers for one in sections})
-    store.write("claims.json", json.dumps([vars(claim) for claim in claims], indent=1) + "\n")
-    page = pages.render(
+    judged = json.dumps([vars(claim) for claim in claims], indent=1) + "\n"
+    files.write(store.folder / "claims.json", judged)
+    page = files.render(
         _TEMPLATE,
         sections=sections,
         claims=claims,
@@ -207,7 +207,7 @@ def make_report(store: Store, planned: Mapping[str, Sequence[Cell]] | None = Non
         reduced=REDUCED if manifest["size"] != "paper" else "",
     )
     tables = [_claims_table(claims, manifest["size"])] if claims else []
-    return Done(store.write("report.html", page), tables)
+    return Done(files.write(store.folder / "report.html", page), tables)
 
 
 def recorded_sweeps(
@@ -225,32 +225,20 @@ def recorded_sweeps(
         if name in manifest["sweeps"]:
             # Cells that the caller has are used again: making them all takes a while.
             cells = (planned or {}).get(name) or catalogue.load(name).cells(scale)
-            if all(map(store.has, cells)):
+            if all(cell.key in store for cell in cells):
                 found[name] = cells
     return found
 
 
-def _manifest(store: Store) -> dict[str, Any]:
-    manifest = store.manifest()
-    # Only reproductions name an engine. A folder of the comparison has a manifest, too.
-    if manifest is None or "engine" not in manifest:
-        raise RequestError(f"{store.folder} holds no reproduction: no manifest.json names one")
-    return manifest
-
-
-def _section(study: Study, rows: Rows, times: Rows, store: Store) -> Section:
+def _section(study: Study, rows: Rows, times: Rows, folder: Path) -> Section:
     """Analyse, draw and write one experiment."""
     findings = study.analyse(rows, times)
     svg = render(findings.draw)
-    files = {
-        # Rows and times are in separate files, because only the rows are the same on every machine.
-        "rows.jsonl": _lines(rows),
-        "times.jsonl": _lines(times),
-        "numbers.json": json.dumps(findings.numbers, indent=1) + "\n",
-        f"{study.name}.svg": svg,
-    }
-    for file, content in files.items():
-        store.write(f"{study.name}/{file}", content)
+    # Rows and times are in separate files, because only the rows are the same on every machine.
+    for name, found in (("rows", rows), ("times", times)):
+        files.write(folder / f"{name}.jsonl", "".join([canonical(one) + "\n" for one in found]))
+    files.write(folder / "numbers.json", json.dumps(findings.numbers, indent=1) + "\n")
+    files.write(folder / f"{study.name}.svg", svg)
     seconds = sum(time["seconds"] for time in times)
     picture = inline(svg, study.name, study.title)
     return Section(study.name, study.title, findings, picture, seconds)
@@ -266,7 +254,3 @@ def _claims_table(claims: list[Claim], size: str) -> Table:
         n_texts=4,
         long=True,
     )
-
-
-def _lines(rows: Rows) -> str:
-    return "".join([canonical(row) + "\n" for row in rows])

@@ -18,7 +18,14 @@ from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell, Scale
 from superarm.studies.paper.experiments import fig2a
-from superarm.studies.paper.policies import CTS, GT_QTS, compared, curves, of_label
+from superarm.studies.paper.policies import (
+    COMPARED,
+    CTS,
+    GT_QTS,
+    curves,
+    labelled,
+    of_label,
+)
 from superarm.studies.paper.regret import value_at
 from superarm.studies.study import Findings, Rows
 
@@ -34,7 +41,7 @@ _REFERENCE = Look(INK, ":")
 def cells(scale: Scale) -> list[Cell]:
     """CTS and GT+QTS at four sizes. At the largest, they are cells of figure 2A."""
     large = fig2a.problem(scale)
-    specs = compared(fig2a.DELTA)
+    specs = labelled(COMPARED, fig2a.DELTA)
     settings = [
         {
             "problem": problem,

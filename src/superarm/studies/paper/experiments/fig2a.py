@@ -5,12 +5,12 @@ m = 5,000 arms, K = 5, gap and quantization level 0.25, T = 10,000 rounds.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from superarm.studies.cell import Cell, Scale
-from superarm.studies.paper.policies import compared
+from superarm.studies.paper.policies import COMPARED, labelled
 from superarm.studies.paper.regret import analyse_regret
-from superarm.studies.study import Findings, Rows
 
 TITLE = "Figure 2A: linear reward"
 
@@ -31,12 +31,10 @@ def horizon(scale: Scale) -> int:
 def cells(scale: Scale) -> list[Cell]:
     """Every policy on the linear problem."""
     shared = {"problem": problem(scale), "horizon": horizon(scale)}
-    settings = [
-        {**shared, "label": label, "policy": spec} for label, spec in compared(DELTA).items()
-    ]
+    policies = labelled(COMPARED, DELTA)
+    settings = [{**shared, "label": label, "policy": spec} for label, spec in policies.items()]
     return scale.cells("play", settings, runs=N_RUNS)
 
 
-def analyse(rows: Rows, times: Rows) -> Findings:
-    """Regret curves, next to the random baseline and to CTS."""
-    return analyse_regret(rows, "(A) linear reward")
+# Regret curves, next to the random baseline and to CTS.
+analyse = partial(analyse_regret, title="(A) linear reward")

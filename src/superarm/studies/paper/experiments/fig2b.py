@@ -7,12 +7,18 @@ here, as in figure 2A, and 426, which is the order-wise rule's number for this s
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from superarm.studies.cell import Cell, Scale
-from superarm.studies.paper.policies import MORE_TESTS, N_TESTS_ORDER, compared, labelled, spec
+from superarm.studies.paper.policies import (
+    COMPARED,
+    MORE_TESTS,
+    N_TESTS_ORDER,
+    labelled,
+    spec,
+)
 from superarm.studies.paper.regret import analyse_regret
-from superarm.studies.study import Findings, Rows
 
 TITLE = "Figure 2B: two-layer network reward"
 
@@ -39,7 +45,7 @@ def horizon(scale: Scale) -> int:
 def cells(scale: Scale) -> list[Cell]:
     """The policies of figure 2A, CTS with greedy, and GT+QTS with more tests."""
     policies = {
-        **compared(DELTA),
+        **labelled(COMPARED, DELTA),
         MORE_TESTS: spec("gt-qts", DELTA, N_TESTS_ORDER),
         **labelled(["cts-greedy"], DELTA),
     }
@@ -48,6 +54,5 @@ def cells(scale: Scale) -> list[Cell]:
     return scale.cells("play", settings, runs=N_RUNS)
 
 
-def analyse(rows: Rows, times: Rows) -> Findings:
-    """Regret curves, next to the random baseline and to CTS."""
-    return analyse_regret(rows, "(B) two-layer network reward")
+# Regret curves, next to the random baseline and to CTS.
+analyse = partial(analyse_regret, title="(B) two-layer network reward")

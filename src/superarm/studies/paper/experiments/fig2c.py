@@ -13,7 +13,7 @@ from superarm.reporting.statistics import mean_interval, paired_ratio
 from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell, Scale
 from superarm.studies.paper.experiments import fig2a
-from superarm.studies.paper.policies import CTS, RANDOM, compared, finals, spec
+from superarm.studies.paper.policies import COMPARED, CTS, RANDOM, finals, labelled, spec
 from superarm.studies.study import Findings, Rows
 
 TITLE = "Figure 2C: regret against the number of tests"
@@ -35,7 +35,7 @@ def cells(scale: Scale) -> list[Cell]:
         [25, FEWER, ALL],
     )
     shared = {"problem": fig2a.problem(scale), "horizon": fig2a.horizon(scale)}
-    lines = compared(fig2a.DELTA)
+    lines = labelled(COMPARED, fig2a.DELTA)
     settings = [{**shared, "label": label, "policy": lines[label]} for label in (RANDOM, CTS)]
     settings += [
         {**shared, "label": f"{family}, {count} tests", "policy": spec(name, fig2a.DELTA, count)}

@@ -17,7 +17,7 @@ from superarm.reporting.statistics import paired_ratio
 from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell, Scale
 from superarm.studies.paper.experiments import fig2b
-from superarm.studies.paper.policies import CTS, GT_QTS, compared
+from superarm.studies.paper.policies import COMPARED, CTS, GT_QTS, labelled
 from superarm.studies.paper.timing import draw_model
 from superarm.studies.study import Findings, Rows
 
@@ -38,7 +38,7 @@ N_SINGLE_RUNS = 6  # the claim is about single calls, and 3 runs did not decide 
 
 def cells(scale: Scale) -> list[Cell]:
     """CTS and GT+QTS with each way of calling the reward."""
-    specs = compared(fig2b.DELTA)
+    specs = labelled(COMPARED, fig2b.DELTA)
     return timed_cells(scale, {label: specs[label] for label in PAPER}, N_SINGLE_RUNS)
 
 

@@ -17,7 +17,15 @@ from superarm.reporting.palette import BLUE, FAINT, RED
 from superarm.studies.cell import Cell, Scale
 from superarm.studies.cells.readings import READING
 from superarm.studies.paper.experiments import fig2a
-from superarm.studies.paper.policies import CTS, LITERAL, N_TESTS, RANDOM, Spec, compared
+from superarm.studies.paper.policies import (
+    COMPARED,
+    CTS,
+    LITERAL,
+    N_TESTS,
+    RANDOM,
+    Spec,
+    labelled,
+)
 from superarm.studies.paper.regret import regret_numbers, regret_table
 from superarm.studies.study import Findings, Rows
 
@@ -44,7 +52,7 @@ READINGS: dict[str, Spec] = {
 def cells(scale: Scale) -> list[Cell]:
     """Every reading, and the settings of figure 2A, which are its cells."""
     shared = {"problem": fig2a.problem(scale), "horizon": fig2a.horizon(scale)}
-    usual = compared(fig2a.DELTA)
+    usual = labelled(COMPARED, fig2a.DELTA)
     policies = {label: usual[label] for label in (RANDOM, CTS, *LITERAL) if label in usual}
     policies |= {
         label: {"name": READING, "delta": fig2a.DELTA, **options}

@@ -1,0 +1,68 @@
+"""The files of a study: pages from Jinja2 templates, and files written whole or not at all.
+
+Pages need ``superarm[plots]``. HTML templates are autoescaped: a name from a user's file can't
+become markup. They extend ``base.html``, which has the colours for light and dark screens and fits
+a phone.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from superarm.reporting.tables import as_markdown
+
+__all__ = ["render", "write"]
+
+_SHARED = Path(__file__).parent / "templates"
+
+
+def render(template: Path, **data: Any) -> str:
+    """The page that a template makes of data.
+
+    Parameters
+    ----------
+    template
+        The path of the template. It may extend and import the templates of this package.
+    **data
+        The names that the template uses. A missing name is an error.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+    environment = Environment(
+        loader=FileSystemLoader([template.parent, _SHARED]),
+        autoescape=select_autoescape(["html"]),
+        # A misspelt name fails in the tests instead of leaving a gap in a page.
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    filters: dict[str, Callable[..., Any]] = environment.filters
+    filters["markdown"] = as_markdown
+    return environment.get_template(template.name).render(**data)
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    """Write a file atomically: into a temporary file first, which then replaces ``path``.
+
+    A reader, and a run that continues after a crash, see the old file or the new one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # In the same folder: a rename is atomic only within one file system.
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            # Before the rename, so that a crash cannot leave the new name with old or no content.
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)  # mkstemp makes files that only their owner can read
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path
