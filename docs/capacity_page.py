@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from superarm.reporting import pages
+from superarm.reporting import files
 from superarm.reporting.tables import fill
 
 HERE = Path(__file__).parent
@@ -65,7 +65,7 @@ def read(name: str) -> Any:
 
 def text(part: str, **found: Any) -> str:
     """The prose of a part of the page, with its numbers."""
-    return pages.render(TEMPLATE, part=part, **found).strip("\n")
+    return files.render(TEMPLATE, part=part, **found).strip("\n")
 
 
 def ways() -> list[Way]:

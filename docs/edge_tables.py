@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting import pages
+from superarm.reporting import files
 from superarm.reporting.tables import fill
 
 HERE = Path(__file__).parent
@@ -38,7 +38,7 @@ def read() -> Any:
 
 def text(part: str, **found: Any) -> str:
     """The prose of a part of the page, with its numbers."""
-    return pages.render(TEMPLATE, part=part, **found).strip("\n")
+    return files.render(TEMPLATE, part=part, **found).strip("\n")
 
 
 def regret() -> str:

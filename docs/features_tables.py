@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting import pages
+from superarm.reporting import files
 from superarm.reporting.figures import logarithmic, panels, plain, render
 from superarm.reporting.palette import BLUE, GREEN, INK, RED
 from superarm.reporting.tables import Table, as_markdown, fill
@@ -33,7 +33,7 @@ def read(name: str) -> Any:
 
 def text(part: str, **found: Any) -> str:
     """The prose of a part of the page, with its numbers."""
-    return pages.render(TEMPLATE, part=part, **found).strip("\n")
+    return files.render(TEMPLATE, part=part, **found).strip("\n")
 
 
 def curve(rows: Any, n_arms: int, n_columns: int, own: float = 0.0) -> list[dict[str, Any]]:
