@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from superarm.service.bandits.engine import Engine
 from superarm.service.http.team import Team
+from superarm.service.processes.reading import Reading
 from superarm.service.settings import Limits
 
 
@@ -30,6 +31,8 @@ class Service:
         Whether the server is about to stop, so that streams must end.
     team
         The workers of the server; None if it has no others.
+    reading
+        What reads long bodies; None for the event loop.
     """
 
     engine: Engine
@@ -39,3 +42,4 @@ class Service:
     log_requests: bool = False
     closing: Callable[[], bool] = lambda: False
     team: Team | None = None
+    reading: Reading | None = None
