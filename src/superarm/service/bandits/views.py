@@ -118,7 +118,9 @@ def list_arms(
     All arms, or those ``among`` some numbers in ascending order. It returns a function for another
     thread.
     """
-    found = np.arange(after, live.session.policy.reward.n_arms) if among is None else among
+    n_arms = live.session.policy.reward.n_arms
+    # One more than fits says whether there is a next page.
+    found = np.arange(after, min(n_arms, after + limit + 1)) if among is None else among
     found = found[np.searchsorted(found, after) :]
     rows = _rows(live, found[:limit])
     after_these = str(found[limit]) if len(found) > limit else None
@@ -129,8 +131,7 @@ def _rows(live: Live, shown: Any) -> Callable[[], list[Answer]]:
     """A function with what is known now of the arms with the numbers ``shown``."""
     session, belief = live.session, _shown_belief(live)
     posterior: Any = belief.posterior(shown) if isinstance(belief, HasPosterior) else None
-    every = session.names  # a copy
-    names = [every[arm] for arm in shown.tolist()]
+    names = session.names_of(shown.tolist())
     retired = [session.is_retired(name) for name in names]
     # The same numbers, without those of all other arms.
     is_quick = isinstance(posterior, _OF_BETAS)
