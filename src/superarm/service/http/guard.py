@@ -69,7 +69,7 @@ class Guard:
         finally:
             self._room += body.held
             seconds = time.perf_counter() - start
-            route = getattr(scope.get("route"), "path", "other")
+            route = getattr(scope.get("route"), "path_format", "other")
             self._gate.answered(method, path, route, status, seconds, key_id, client)
 
     def _limited(self, receive: Receive, body: _Body) -> Receive:
