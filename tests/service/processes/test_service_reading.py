@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from serving import client_on
+from serving import client_on, create
+from superarm.core.stopping import stopping
 from superarm.service.bandits.engine import Engine
 from superarm.service.http.app import ENDPOINTS
 from superarm.service.http.service import Service
@@ -97,11 +98,14 @@ def test_nobody_waits_for_a_long_body(tmp_path):
     """A parser in the event loop used to stop all requests, for seconds with the longest body."""
     gate = threading.Event()
 
-    def gated(function, *args):
-        assert gate.wait(60)
-        return function(*args)
+    class Gated(Reading):
+        def __call__(self, function, *args):
+            assert gate.wait(60)
+            return function(*args)
 
-    service = Service(Engine(SQLiteStore(tmp_path / "bandits.db")), reading=gated)
+    # One thread for all bandits, which a body that is read does not take.
+    engine = Engine(SQLiteStore(tmp_path / "bandits.db"), n_threads=1)
+    service = Service(engine, reading=Gated(1))
     long = json.dumps({"name": "many", "arms": NAMES, "k": 2}) + " " * LONG
     with client_on(service) as client:
 
@@ -109,14 +113,24 @@ def test_nobody_waits_for_a_long_body(tmp_path):
             options = {"content": long, "headers": {"Content-Type": "application/json"}}
             waiting = asyncio.create_task(client.async_request("POST", "/v1/bandits", **options))
             await asyncio.sleep(0)
-            other = await client.async_request("GET", "/v1/bandits")
+            other = await client.async_request("POST", f"/v1/bandits/{bandit}/decisions")
             assert not waiting.done()
             gate.set()
             return other, await waiting
 
+        bandit = create(client)
         other, made = client.run(both())
-    assert (other.status_code, made.status_code) == (200, 201)
+    assert (other.status_code, made.status_code) == (201, 201)
     assert made.json()["n_arms"] == MANY
+    service.reading.close()
+
+
+def test_a_body_that_nobody_waits_for_is_not_read(everywhere):
+    def refuse():
+        raise InterruptedError
+
+    with stopping(refuse), pytest.raises(InterruptedError):
+        everywhere(pytest.fail, "read")
 
 
 def test_a_process_that_is_killed_is_a_problem_that_passes():

@@ -28,7 +28,6 @@ from superarm.service.bandits.records import Repeated
 from superarm.service.http.misfits import misfit
 from superarm.service.http.service import Service
 from superarm.service.problems import Problem, shown
-from superarm.service.processes.reading import LONG
 
 REPLAYED = "Idempotent-Replayed"  # the header of an answer that was given before
 NDJSON = "application/x-ndjson"  # JSON lines
@@ -138,11 +137,7 @@ class Endpoint:
         if self.takes_key and len(headers.getlist("idempotency-key")) > 1:
             raise Problem(400, "Idempotency-Key must come once")
         content = raw, headers.get("content-type"), headers.get("idempotency-key")
-        if len(raw) > LONG and service.reading is not None:
-            read = await service.engine.slowly(service.reading, self.arguments, *content)
-        else:
-            read = self.arguments(*content)
-        given = {**request.path_params, **read}
+        given = {**request.path_params, **await service.read(self.arguments, *content)}
         if self.query is not None:
             given["query"] = _checked(request, self.query)
         elif request.url.query and self.path.startswith("/v1/"):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from superarm.service.bandits.engine import Engine
+from superarm.service.bandits.operations import slowly
 from superarm.service.http.team import Team
-from superarm.service.processes.reading import Reading
+from superarm.service.processes.reading import LONG, Reading
 from superarm.service.settings import Limits
 
 
@@ -43,3 +45,10 @@ class Service:
     closing: Callable[[], bool] = lambda: False
     team: Team | None = None
     reading: Reading | None = None
+
+    async def read(self, function: Callable[..., Any], raw: bytes, *args: Any) -> Any:
+        """What a function makes of a body, elsewhere if the body is long."""
+        if self.reading is None or len(raw) <= LONG:
+            return function(raw, *args)
+        work = self.reading, function, raw, *args
+        return await slowly(self.reading.threads, self.engine.deadline_s, *work)

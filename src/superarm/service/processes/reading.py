@@ -13,8 +13,10 @@ import os
 import pickle
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from superarm.core.stopping import may_stop
 from superarm.service.problems import Problem
 from superarm.service.processes.child import Wanted
 from superarm.service.processes.pool import EvaluationError, Processes
@@ -33,14 +35,21 @@ class Reading:
     ----------
     most
         How many processes there may be.
+
+    Attributes
+    ----------
+    threads
+        One thread per process, so that bodies that wait for a process take no thread of a bandit.
     """
 
     def __init__(self, most: int) -> None:
         self._most, self._lock = most, threading.Lock()
         self._processes: Processes | None = None
+        self.threads = ThreadPoolExecutor(most, "superarm-body")
 
     def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a function returns in another process. Raises what it raises."""
+        may_stop()  # it may have waited for long
         with self._lock:
             if self._processes is None:
                 self._processes = Processes(_MODULE, self._most, _NICENESS)
@@ -60,6 +69,7 @@ class Reading:
         with self._lock:
             if self._processes is not None:
                 self._processes.close()
+        self.threads.shutdown()
 
 
 class _Pickler(pickle.Pickler):
