@@ -10,11 +10,11 @@ from superarm.service.bandits.replay import replay
 from superarm.service.log import chain
 from superarm.service.log.events import Bandit, root, seal
 from superarm.service.log.sqlite import SQLiteStore
-from superarm.service.log.sqlite_file import _LONG
+from superarm.service.log.sqlite_file import LONG
 from superarm.service.log.store import Checkpoint
 
 NAMES = [f"article number {number}" for number in range(5000)]  # above 64 KiB
-LONG = {"text": "é" * (_LONG + 1)}
+BODY = {"text": "é" * (LONG + 1)}
 
 
 def rows(path, query, *values):
@@ -57,7 +57,7 @@ def bandit(path):
 
 def sealed():
     """Five events of which the first, the third and the last are long."""
-    bodies = [LONG, {}, LONG, {}, LONG]
+    bodies = [BODY, {}, BODY, {}, BODY]
     kinds = ["created", "decided", "told", "decided", "expired"]
     events = []
     digest = root("a")
@@ -97,7 +97,7 @@ def test_they_are_read_as_they_were_written(path):
 
 def test_no_event_in_the_table_of_events_is_long(path, bandit):
     """SQLite reads whole events to find a place for another one: a commit took 45 ms beside one."""
-    assert rows(path, "SELECT max(length(body)) FROM events")[0][0] <= _LONG
+    assert rows(path, "SELECT max(length(body)) FROM events")[0][0] <= LONG
     assert len(rows(path, "SELECT seq FROM long_bodies")) == 2
 
 
@@ -106,7 +106,7 @@ def test_a_file_of_the_version_before_is_changed_when_it_is_served(path, bandit)
         before = events_of(client, bandit)
     inline(path)
     longest = rows(path, "SELECT max(length(body)) FROM events")
-    assert longest[0][0] > _LONG
+    assert longest[0][0] > LONG
     store = SQLiteStore(path, "read")  # beside a server of the version before
     try:
         assert len(list(chain.events_after(store, store.bandit(bandit), 0))) == len(before)
@@ -122,7 +122,7 @@ def test_a_file_of_the_version_before_is_changed_when_it_is_served(path, bandit)
         answer = client.post(f"/v1/bandits/{bandit}/arms", **again)
         assert answer.headers["idempotent-replayed"] == "true"
         assert len(answer.json()["added"]) == len(NAMES)
-    assert rows(path, "SELECT max(length(body)) FROM events")[0][0] <= _LONG
+    assert rows(path, "SELECT max(length(body)) FROM events")[0][0] <= LONG
     store = SQLiteStore(path, "read")
     try:
         found = replay(store, store.bandit(bandit), {}, decide=True)

@@ -28,6 +28,7 @@ from superarm.service.log.queries import (
 from superarm.service.log.shared_queries import SharedQueries
 from superarm.service.log.sqlite_file import (
     BODY,
+    LONG,
     VERSION,
     WITH_LONG,
     as_store_error,
@@ -166,7 +167,9 @@ class SQLiteStore(SharedQueries):
     ) -> None:
         """Append events of one bandit, and return when they are on the disk."""
         beside = members_in(events) if members is None else members
-        rows = inserting_events(number, events)
+        rows: list[Statement] = [(INSERT_EVENT, (number, *event)) for event in events]
+        if any(len(event.body) > LONG for event in events):
+            rows = inserting_events(number, events)
         self._write(rows + inserting(self, number, beside) if beside else rows)
 
     def each(self, values: Sequence[int] | Sequence[str]) -> Statement:

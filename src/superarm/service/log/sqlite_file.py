@@ -31,12 +31,12 @@ _LONG_BODIES = (
     "CREATE TABLE IF NOT EXISTS long_bodies (bandit INTEGER NOT NULL, seq INTEGER NOT NULL, "
     "body TEXT NOT NULL, UNIQUE (bandit, seq))"
 )
-_LONG = 1 << 16  # characters
+LONG = 1 << 16  # characters
 _INSERT_LONG = "INSERT INTO long_bodies (bandit, seq, body) VALUES (?, ?, ?)"
 _MOVE_LONG = (
     f"INSERT OR IGNORE INTO long_bodies SELECT bandit, seq, body FROM events "
-    f"WHERE length(body) > {_LONG}",
-    f"UPDATE events SET body = '' WHERE length(body) > {_LONG}",
+    f"WHERE length(body) > {LONG}",
+    f"UPDATE events SET body = '' WHERE length(body) > {LONG}",
 )
 WITH_LONG = 5  # the version that brought this table
 # What is lost is empty, and so does not have the digest of its event.
@@ -64,10 +64,10 @@ def make_tables(connection: sqlite3.Connection, version: int) -> None:
 
 
 def inserting_events(number: int, events: Sequence[Event]) -> list[Statement]:
-    """Store events of one bandit."""
+    """Store events of one bandit, and long bodies apart from them."""
     made: list[Statement] = []
     for event in events:
-        if len(event.body) > _LONG:
+        if len(event.body) > LONG:
             made.append((_INSERT_LONG, (number, event.seq, event.body)))
             event = event._replace(body="")
         made.append((INSERT_EVENT, (number, *event)))
