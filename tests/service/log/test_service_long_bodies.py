@@ -1,11 +1,14 @@
 """Events with long bodies: stored apart in SQLite, and read as all others."""
 
+import json
 import sqlite3
+from types import SimpleNamespace
 
 import pytest
 
 from serving import client_of, create, decide, events_of, play, tell
 from superarm.service import server
+from superarm.service.bandits import views
 from superarm.service.bandits.replay import replay
 from superarm.service.log import chain
 from superarm.service.log.events import Bandit, root, seal
@@ -147,3 +150,33 @@ def test_damage_is_found(path, bandit, damage):
             server.check_logs(store, whole=True)
     finally:
         store.close()
+
+
+def test_counts_are_found_at_the_end():
+    hostile = ['"counts":[9]}', '\\"counts":[9]}', "}", "é" * 2000]
+    for members in (
+        {"arms": hostile, "counts": [1, 2, 3]},
+        {"counts": [1, 2, 3], "arms": hostile},
+        {"counts": [1, 2, 3]},
+        {"arms": {'"counts":[9]}': {"counts": [9]}}, "counts": [1, 2, 3], "z": {"counts": [9]}},
+    ):
+        for separators in ((",", ":"), (", ", ": ")):
+            text = json.dumps(members, ensure_ascii=False, separators=separators)
+            assert views.counts_in(text) == [1, 2, 3]
+
+
+def test_a_list_of_bandits_reads_no_names_of_arms(path, monkeypatch):
+    """The page asks for it every few seconds, and all requests waited for two million names."""
+    with client_of(path) as client:
+        create(client, arms=NAMES, k=2, seed=1)
+        sizes = []
+
+        def loads(text):
+            sizes.append(len(text))
+            return json.loads(text)
+
+        monkeypatch.setattr(views, "json", SimpleNamespace(loads=loads, dumps=json.dumps))
+        (found,) = client.get("/v1/bandits").json()["bandits"]
+        assert found["n_arms"] == len(NAMES)
+        assert sizes
+        assert max(sizes) < 1000
