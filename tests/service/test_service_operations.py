@@ -32,6 +32,15 @@ def test_every_metric_is_explained():
         assert f"| `{name}` |" in PAGE, name
 
 
+def test_routes_of_metrics_are_those_of_the_description(tmp_path):
+    with client_of(tmp_path / "bandits.db") as client:
+        bandit = create(client)
+        client.delete(f"/v1/bandits/{bandit}/arms/ant")
+        found = set(re.findall(r'route="([^"]+)"', client.get("/metrics").text))
+        assert found == {"/v1/bandits", "/v1/bandits/{id}/arms/{name}"}
+        assert found <= set(client.get("/openapi.json").json()["paths"])
+
+
 def test_every_metric_that_is_explained_is_there():
     text = Metrics().text().decode()
     for name in re.findall(r"^\| `(superarm_\w+)` \|", PAGE, re.MULTILINE):

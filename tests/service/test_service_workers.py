@@ -93,6 +93,29 @@ def test_requests_that_come_together_are_answered_in_order(running, bandits):
     assert re.findall(rb'\{"id":"([a-z2-9]{10})"', got) == [id.encode() for id in asked]
 
 
+def test_heads_of_another_worker_have_no_body(running, bandits):
+    """A worker that waited for the body took the other one for lost, and closed the connection."""
+    paths = [f"/v1/bandits/{id}{rest}" for id in bandits[:2] for rest in ("", "/log")]
+    paths += ["/healthz", "/metrics"]
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as connection:
+        # At once, so that the connection cannot be handed on.
+        requests = [f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\n\r\n" for path in paths]
+        connection.sendall("".join(requests).encode())
+        got = b""
+        while got.count(b"\r\n\r\n") < len(paths):
+            piece = connection.recv(65536)
+            assert piece, got
+            got += piece
+    heads = got.decode().split("\r\n\r\n")
+    assert heads.pop() == ""
+    for path, head in zip(paths, heads, strict=True):
+        status, *lines = head.lower().splitlines()
+        names = [line.partition(":")[0] for line in lines]
+        assert status == "http/1.1 200 ok"
+        assert names.count("date") == 1
+        assert names.count("content-length") == (not path.endswith("/log"))
+
+
 def test_requests_in_small_pieces_arrive(running, bandits):
     for id in bandits[:2]:
         request = f"GET /v1/bandits/{id}?top=0 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()

@@ -104,8 +104,8 @@ _HIGHEST_PORT = 65535
     "n_processes",
     type=click.IntRange(min=0),
     default=64,
-    help="Most processes that evaluate --rewards and draw many samples for propensities. 0 uses "
-    "the threads of the server.",
+    help="Most processes that evaluate --rewards, draw many samples for propensities, and read "
+    "long bodies. 0 uses the threads of the server.",
 )
 @click.option(
     "--most-loaded", type=_at_least_one, default=1000, help="Most bandits kept in memory."

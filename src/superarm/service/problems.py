@@ -73,6 +73,10 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
         self.status, self.detail, self.headers = status, detail, headers or {}
         self._more = {"expected": expected, "got": got, "fix": fix, "errors": errors}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For other processes, which may find it."""
+        return Problem, (self.status, self.detail), self.__dict__
+
     def body(self) -> dict[str, Any]:
         """The members of the response."""
         more = {name: value for name, value in self._more.items() if value is not None}

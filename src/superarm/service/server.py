@@ -37,7 +37,7 @@ from superarm.service.opening import (
 )
 from superarm.service.problems import Problem
 from superarm.service.processes import pool as processes
-from superarm.service.processes import sampling
+from superarm.service.processes import reading, sampling
 from superarm.service.processes.remote import remote_rewards
 from superarm.service.settings import Settings
 
@@ -91,9 +91,13 @@ def serve(settings: Settings, worker: Worker | None = None) -> None:
     """Serve until a signal stops it, alone or as a ``worker`` of several processes."""
     own = own_rewards(settings.rewards)
     most = settings.n_processes
-    with processes.opened(settings.rewards, most) as evaluating, sampling.opened(most) as drawing:
+    with (
+        processes.opened(settings.rewards, most) as evaluating,
+        sampling.opened(most) as drawing,
+        reading.opened(most) as reader,
+    ):
         own = own if evaluating is None else remote_rewards(own, evaluating)
-        _serve(settings, worker, own, drawing)
+        _serve(settings, worker, own, drawing, reader)
 
 
 def _serve(
@@ -101,6 +105,7 @@ def _serve(
     worker: Worker | None,
     own: parts.Factories,
     drawing: sampling.Sampling | None,
+    reader: reading.Reading | None,
 ) -> None:
     _check_proxies(settings.trusted_proxies)
     with_keys = settings.with_keys
@@ -140,6 +145,7 @@ def _serve(
             names=_names(settings),
             log_requests=settings.log_requests,
             team=team,
+            reading=reader,
         )
         _run(service, settings, worker)
     finally:

@@ -62,7 +62,7 @@ class Settings:
         The largest requests.
     n_processes
         How many processes evaluate the operator's rewards, and, up to one per core, draw samples
-        for propensities; 0 for the threads of the server.
+        for propensities and read long bodies; 0 for the threads of the server.
     checkpoint_every, n_threads, most_loaded, deadline_s
         See `superarm.service.bandits.engine.Engine`.
     check_all

@@ -81,6 +81,11 @@ class SessionView:
         """The numbers of some arms."""
         return self._unlocked.arms.of(names)
 
+    def names_of(self, numbers: Iterable[int]) -> list[Name]:
+        """The names of some arms by their numbers, without a copy of all names."""
+        names = self._unlocked.arms.names
+        return [names[number] for number in numbers]
+
     def is_retired(self, name: Name) -> bool:
         """Whether an arm is no longer picked."""
         return bool(self._unlocked.arms.is_retired[self._unlocked.arms.of([name])[0]])

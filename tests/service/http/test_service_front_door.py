@@ -38,7 +38,7 @@ def move_clock(seconds):
 
 
 async def echo(scope, receive, send):
-    """An application that answers with the number of bytes of the body."""
+    """An application that answers with the number of bytes of the body, or names of headers."""
     LAST[:] = [scope["path"]]
     size, more = 0, True
     while more:
@@ -55,6 +55,8 @@ async def echo(scope, receive, send):
             move_clock(LIMITS.body_s)
             await asyncio.sleep(0.01)
     content = b"x" * LONG if scope["path"] == "/long" else str(size).encode()
+    if scope["path"] == "/headers":
+        content = b" ".join(name for name, _ in scope["headers"])
     headers = [(b"content-length", str(len(content)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": content})
@@ -151,6 +153,54 @@ def test_a_long_body_behind_short_headers_is_no_long_header():
         return head.split()[1], await reader.read(4)
 
     assert played(client) == (b"200", b"9000")
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
+ENDLESS = {
+    "one trailer": [b"0\r\nX-Long: ", *[b"x" * 1000] * 1000],
+    "trailers": [b"2\r\nab\r\n0\r\n", *[b"X: x\r\n" * 200] * 1000],
+    "an extension": [b"2;", *[b"x" * 1000] * 1000],
+}
+
+
+@pytest.mark.parametrize("pieces", ENDLESS.values(), ids=ENDLESS)
+def test_what_frames_a_body_has_an_end(pieces):
+    """Trailers of 256 MiB used to take 4 GB of memory."""
+    answer = played(lambda connect: answer_to(connect, CHUNKED, *pieces))
+    assert answer == b"" or problem_of(answer) == (
+        431,
+        "the trailers must have at most 2000 bytes in all",
+    )
+
+
+def test_a_body_may_come_in_many_small_chunks():
+    async def client(connect):
+        reader, writer = await connect()
+        writer.write(CHUNKED)
+        for _ in range(30):
+            writer.write(b"1;ext=yes\r\nx\r\n" * 100)
+            await writer.drain()
+            await asyncio.sleep(0)
+        writer.write(b"0\r\nX-Sum: 1\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        return await reader.read(4)
+
+    assert played(client) == b"3000"
+
+
+def test_trailers_are_no_headers():
+    """The application would take them for headers that the gate has seen."""
+
+    async def client(connect):
+        reader, writer = await connect()
+        writer.write(CHUNKED.replace(b"/", b"/headers", 1) + b"1\r\nx\r\n0\r\n")
+        await writer.drain()
+        writer.write(b"Idempotency-Key: late\r\n\r\n")
+        head = await reader.readuntil(b"\r\n\r\n")
+        size = int(head.lower().partition(b"content-length: ")[2].split()[0])
+        return (await reader.readexactly(size)).split()
+
+    assert played(client) == [b"host", b"transfer-encoding"]
 
 
 def test_headers_have_a_deadline():
@@ -256,7 +306,6 @@ def test_what_is_no_http_is_a_problem_too():
 
 
 SLOW = GET.replace(b"/", b"/slow", 1) + b"\r\n"
-CHUNKED = b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
 BEHIND = {  # what comes behind two good requests, alone or with them, and all statuses
     "nonsense": (b"nonsense\r\n\r\n", True, [200, 200]),
     "later nonsense": (b"nonsense\r\n\r\n", False, [200, 200]),

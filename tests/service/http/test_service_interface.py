@@ -213,6 +213,7 @@ def test_heads_are_those_of_answers(client):
         assert head.status_code == 200
         wanted = "x-ndjson" if "log" in path else "json"
         assert wanted in head.headers["content-type"]
+        assert ("content-length" in head.headers) == ("log" not in path)
     assert client.request("HEAD", "/v1/bandits/aaaaaaaaaa").status_code == 404
     assert "HEAD" in client.put("/v1/bandits").headers["allow"]
 

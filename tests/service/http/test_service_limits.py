@@ -1,5 +1,8 @@
 """Requests that are too large, too frequent, or not allowed with the given key."""
 
+import asyncio
+import json
+
 from serving import client_of, create, events_of
 from superarm.service.http import keys
 from superarm.service.log.sqlite import SQLiteStore
@@ -31,6 +34,41 @@ def test_limits(tmp_path):
 async def _slowly():
     for _ in range(100):
         yield b"x" * 100
+
+
+def test_long_bodies_find_room_together(tmp_path):
+    """An address may have 512 connections, and each could hold a body of 64 MiB."""
+    most = 100_000
+    with client_of(tmp_path / "bandits.db", limits=Limits(body=most)) as client:
+        headers = {"content-type": "application/json"}
+        text = json.dumps({"name": "any", "arms": 3, "k": 1}).encode()
+
+        async def play():
+            ended, begun = asyncio.Event(), []
+
+            async def held():
+                yield b" " * most
+                begun.append(True)
+                await ended.wait()
+
+            def post(content):
+                options = {"content": content, "headers": headers}
+                return client.async_request("POST", "/v1/bandits", **options)
+
+            waiting = [asyncio.create_task(post(held())) for _ in range(8)]
+            while len(begun) < 8:
+                await asyncio.sleep(0)
+            others = [await post(text + b" " * 90_000), await post(text)]
+            ended.set()
+            statuses = [(await one).status_code for one in waiting]
+            return others, statuses, await post(text + b" " * 90_000)
+
+        (long, short), statuses, later = client.run(play())
+        assert (long.status_code, long.headers["retry-after"]) == (503, "1")
+        assert long.json()["detail"] == "too many long bodies are in memory"
+        assert short.status_code == 201
+        assert statuses == [400] * 8  # bodies without JSON
+        assert later.headers["idempotent-replayed"] == "true"
 
 
 def test_the_rate_is_limited(tmp_path):

@@ -55,7 +55,7 @@ def test_an_old_version_refuses_a_new_file(tmp_path, monkeypatch, mode):
     """It would continue the log with decisions that are not ranked."""
     SQLiteStore(tmp_path / "bandits.db").close()
     monkeypatch.setattr(sqlite, "VERSION", 1)
-    with pytest.raises(StoreError, match="version 1 or earlier, got version 4"):
+    with pytest.raises(StoreError, match="version 1 or earlier, got version 5"):
         SQLiteStore(tmp_path / "bandits.db", mode)
 
 
@@ -68,7 +68,7 @@ def test_versions_of_postgres(postgres_database, monkeypatch):
     look("UPDATE superarm.meta SET version = 1")
     look("INSERT INTO superarm.asked VALUES (1, 'once', 2)")
     look("DROP INDEX superarm.events_expired")
-    for mode, wanted in (("read", 1), ("serve", VERSION)):
+    for mode, wanted in (("read", 1), ("serve", postgres_tables.VERSION)):
         PostgresStore(postgres_database, mode).close()
         with psycopg.connect(postgres_database) as connection:
             found = connection.execute("SELECT version FROM superarm.meta").fetchall()

@@ -48,7 +48,7 @@ def named_error(error: Exception, session: Session) -> str:
     """The message of an error of the library, with names of arms where it has numbers."""
 
     def names(found: re.Match[str]) -> str:
-        return ", ".join(shown(session.names[int(number)]) for number in found[2].split())
+        return ", ".join(map(shown, session.names_of(map(int, found[2].split()))))
 
     text = str(error)
     # Errors that have names already. A name may look like a number of an arm, or like a word here.

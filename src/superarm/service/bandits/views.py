@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
@@ -24,6 +25,8 @@ _LEVEL = 0.95  # of the interval of each arm
 _MOST_EXACT = 2**53
 _OF_BETAS = (BetaPosterior, LearnedPosterior)
 _INTERNAL = ("mark", "again")  # members of an event that only the service needs
+_COUNTS = re.compile(r'"counts":(\[[0-9,]*\])\}\Z')
+_LONGEST_COUNTS = 1000  # characters
 
 
 def summary(bandit: Bandit, counts: Iterable[int]) -> Answer:
@@ -35,7 +38,22 @@ def summary(bandit: Bandit, counts: Iterable[int]) -> Answer:
 def logged_summary(store: Store, bandit: Bandit) -> Answer:
     """A bandit in numbers, from its last event."""
     last = store.last(bandit.number)
-    return summary(bandit, json.loads(last.body)["counts"] if last else [0] * len(COUNTS))
+    return summary(bandit, counts_in(last.body) if last else [0] * len(COUNTS))
+
+
+def counts_in(body: str) -> list[int]:
+    """The counts of an event, which come last in it.
+
+    An event may have the names of a million arms, which need not be read for that.
+
+    Examples
+    --------
+    >>> counts_in('{"arms":["a"],"counts":[1,2,0]}')
+    [1, 2, 0]
+    """
+    # A name cannot look like it: quotation marks in texts are escaped.
+    found = _COUNTS.search(body, max(0, len(body) - _LONGEST_COUNTS))
+    return json.loads(body)["counts"] if found is None else json.loads(found[1])
 
 
 def names(live: Live, turn: Turn) -> tuple[Any, ...]:
@@ -118,7 +136,9 @@ def list_arms(
     All arms, or those ``among`` some numbers in ascending order. It returns a function for another
     thread.
     """
-    found = np.arange(after, live.session.policy.reward.n_arms) if among is None else among
+    n_arms = live.session.policy.reward.n_arms
+    # One more than fits says whether there is a next page.
+    found = np.arange(after, min(n_arms, after + limit + 1)) if among is None else among
     found = found[np.searchsorted(found, after) :]
     rows = _rows(live, found[:limit])
     after_these = str(found[limit]) if len(found) > limit else None
@@ -129,8 +149,7 @@ def _rows(live: Live, shown: Any) -> Callable[[], list[Answer]]:
     """A function with what is known now of the arms with the numbers ``shown``."""
     session, belief = live.session, _shown_belief(live)
     posterior: Any = belief.posterior(shown) if isinstance(belief, HasPosterior) else None
-    every = session.names  # a copy
-    names = [every[arm] for arm in shown.tolist()]
+    names = session.names_of(shown.tolist())
     retired = [session.is_retired(name) for name in names]
     # The same numbers, without those of all other arms.
     is_quick = isinstance(posterior, _OF_BETAS)

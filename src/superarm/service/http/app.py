@@ -115,6 +115,7 @@ class _Responder:
         if scope["method"] == "HEAD" and isinstance(response, StreamingResponse):
             # The server leaves out bodies, but would wait for the end of this one.
             response = Response(headers=dict(response.headers))
+            del response.headers["content-length"]  # nobody knows that of the answer to a GET
         await response(scope, receive, send)
 
 

@@ -46,6 +46,7 @@ class Connection(HttpToolsProtocol):
         self.before = b""  # what another worker has read from the connection
         self.is_limited = True  # not so connections of other workers, which have no address
         self._head: int | None = 0  # bytes of an incomplete head; None while a body arrives
+        self._frame = 0  # bytes since the last piece of a body: extensions of chunks, and trailers
         self._at_work: deque[Any] = deque()  # requests whose answers are not complete, and others
         self._arrival = Alarm(self.loop)
         self._late_head = partial(self._late, self._limits.head_s, "the headers")
@@ -88,6 +89,8 @@ class Connection(HttpToolsProtocol):
             return
         if self._head is not None:
             self._head += len(data)
+        else:
+            self._frame += len(data)
         super().data_received(data)
         if self._is_ending:
             return
@@ -95,10 +98,10 @@ class Connection(HttpToolsProtocol):
             self._arrival.set(self._limits.head_s, self._late_head)
         # After parsing: what came behind a complete head does not count. A piece has a bounded
         # size, so parsing one that is too much costs little.
-        if self._head is not None and self._head > self._limits.head:
-            self._refuse(
-                Problem(431, f"the headers must have at most {self._limits.head} bytes in all")
-            )
+        n_bytes, what = (self._frame, "trailers") if self._head is None else (self._head, "headers")
+        if n_bytes > self._limits.head:
+            detail = f"the {what} must have at most {self._limits.head} bytes in all"
+            self._refuse(Problem(431, detail))
 
     def _is_idle(self) -> bool:
         return (self.cycle is None or self.cycle.response_complete) and not self.pipeline
@@ -123,6 +126,16 @@ class Connection(HttpToolsProtocol):
         self._head = self._head or 1
         self._arrival.set(self._limits.head_s, self._late_head)
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Read a header. What comes behind a body, and would change the request, is left out."""
+        if self._head is not None:
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """Read a piece of a body."""
+        self._frame = 0
+        super().on_body(body)
+
     def on_headers_complete(self) -> None:
         """Expect the body of the request in time."""
         self._expect_body()
@@ -135,7 +148,7 @@ class Connection(HttpToolsProtocol):
             self._at_work.append(self.cycle)
 
     def _expect_body(self) -> None:
-        self._head = None
+        self._head, self._frame = None, 0
         self._arrival.set(self._limits.body_s, self._late_body)
 
     def on_message_complete(self) -> None:

@@ -8,6 +8,7 @@ The routes of the application and the OpenAPI description are both made from the
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import re
@@ -94,6 +95,10 @@ class Endpoint:
     lines: str | None = None
     example: Any = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For other processes, which have the same endpoints."""
+        return _declared, (self.function.__module__, self.name)
+
     @property
     def name(self) -> str:
         """The name of the operation."""
@@ -132,7 +137,7 @@ class Endpoint:
         if self.takes_key and len(headers.getlist("idempotency-key")) > 1:
             raise Problem(400, "Idempotency-Key must come once")
         content = raw, headers.get("content-type"), headers.get("idempotency-key")
-        given = {**request.path_params, **self.arguments(*content)}
+        given = {**request.path_params, **await service.read(self.arguments, *content)}
         if self.query is not None:
             given["query"] = _checked(request, self.query)
         elif request.url.query and self.path.startswith("/v1/"):
@@ -177,6 +182,11 @@ class Endpoint:
 def endpoint(method: str, path: str, **declared: Any) -> Callable[[Function], Endpoint]:
     """Declare the endpoint of a function: see `Endpoint` for ``declared``."""
     return lambda function: Endpoint(method, path, function, **declared)
+
+
+def _declared(module: str, name: str) -> Endpoint:
+    """An endpoint by its name in a module."""
+    return getattr(importlib.import_module(module), name)
 
 
 def json_response(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 from superarm.service.http.gate import HEADERS, Gate
@@ -15,6 +16,8 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 # The member of a scope with the problem of a request that the gate has refused already.
 REFUSED = "superarm.refused"
+_SHORT = 64 << 10  # bytes of a body that always finds room
+_MOST_LONGEST = 8  # there is room for so many bodies of the largest size
 
 
 class Guard:
@@ -32,6 +35,7 @@ class Guard:
 
     def __init__(self, app: Any, gate: Gate, in_thread: Callable[..., Awaitable[Any]]) -> None:
         self._app, self._gate, self._in_thread = app, gate, in_thread
+        self._room = _MOST_LONGEST * gate.most_body  # bytes, for the bodies of all requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -39,7 +43,7 @@ class Guard:
         if scope["type"] != "http" or scope.get(INSIDE):
             await self._app(scope, receive, send)
             return
-        start, status, key_id = time.perf_counter(), 500, None
+        start, status, key_id, body = time.perf_counter(), 500, None, _Body()
         method, path = scope["method"], scope["path"]
         client = scope["client"][0] if scope.get("client") else None
 
@@ -58,30 +62,52 @@ class Guard:
             key_id = self._gate.admit(method, path, headers, client)
             if self._gate.declares_too_long(headers):
                 raise _too_long(self._gate.most_body)
-            await self._app(scope, self._limited(receive), watched)
+            await self._app(scope, self._limited(receive, body), watched)
         except Problem as problem:
             status = problem.status
             await _answer(problem, send)
         finally:
+            self._room += body.held
             seconds = time.perf_counter() - start
-            route = getattr(scope.get("route"), "path", "other")
+            route = getattr(scope.get("route"), "path_format", "other")
             self._gate.answered(method, path, route, status, seconds, key_id, client)
 
-    def _limited(self, receive: Receive) -> Receive:
-        """Receive the body, unless it is too long."""
-        n_bytes, most = 0, self._gate.most_body
+    def _limited(self, receive: Receive, body: _Body) -> Receive:
+        """Receive the body, unless it is too long, or there is no room for it."""
+        most = self._gate.most_body
 
         async def counted() -> Any:
-            nonlocal n_bytes
             message = await receive()
             if message["type"] == "http.request":
                 # A client may send more than it declared, or declare nothing.
-                n_bytes += len(message.get("body", b""))
-                if n_bytes > most:
+                body.size += len(message.get("body", b""))
+                if body.size > most:
                     raise _too_long(most)
+                if body.size > _SHORT:
+                    self._hold(body)
             return message
 
         return counted
+
+    def _hold(self, body: _Body) -> None:
+        """Take room for what has come of a body, until its request is answered."""
+        self._room -= body.size - body.held
+        body.held = body.size
+        if self._room < 0:
+            raise Problem(
+                503,
+                "too many long bodies are in memory",
+                fix="repeat later, or send less at once",
+                headers={"Retry-After": "1"},
+            )
+
+
+@dataclass(slots=True)
+class _Body:
+    """The bytes of a body that have come, and those for which room was taken."""
+
+    size: int = 0
+    held: int = 0
 
 
 def _too_long(most: int) -> Problem:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from superarm.service.bandits.engine import Engine
+from superarm.service.bandits.operations import slowly
 from superarm.service.http.team import Team
+from superarm.service.processes.reading import LONG, Reading
 from superarm.service.settings import Limits
 
 
@@ -30,6 +33,8 @@ class Service:
         Whether the server is about to stop, so that streams must end.
     team
         The workers of the server; None if it has no others.
+    reading
+        What reads long bodies; None for the event loop.
     """
 
     engine: Engine
@@ -39,3 +44,11 @@ class Service:
     log_requests: bool = False
     closing: Callable[[], bool] = lambda: False
     team: Team | None = None
+    reading: Reading | None = None
+
+    async def read(self, function: Callable[..., Any], raw: bytes, *args: Any) -> Any:
+        """What a function makes of a body, elsewhere if the body is long."""
+        if self.reading is None or len(raw) <= LONG:
+            return function(raw, *args)
+        work = self.reading, function, raw, *args
+        return await slowly(self.reading.threads, self.engine.deadline_s, *work)

@@ -186,10 +186,16 @@ class Team:
 
 
 class Answer:
-    """The answer of another worker, as its parser reports it."""
+    """The answer of another worker, as its parser reports it.
 
-    def __init__(self) -> None:
-        self.status = 0
+    Parameters
+    ----------
+    has_body
+        Whether a body follows the headers, which may be about one that does not: see HEAD.
+    """
+
+    def __init__(self, *, has_body: bool = True) -> None:
+        self.status, self._has_body = 0, has_body
         self.headers: list[tuple[bytes, bytes]] = []
         self.is_complete = False
         self._body = bytearray()
@@ -205,6 +211,7 @@ class Answer:
 
     def on_headers_complete(self) -> None:  # noqa: D102 - called by the parser
         self.headers = self._parsed
+        self.is_complete = not self._has_body
 
     def on_body(self, body: bytes) -> None:  # noqa: D102 - called by the parser
         self._body += body

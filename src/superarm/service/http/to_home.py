@@ -19,7 +19,14 @@ Send = Callable[[Any], Awaitable[None]]
 INSIDE = "superarm.inside"  # in the scope of a request that another worker has sent
 _ALL_S = 5.0  # how long all workers together may take to say how they are
 # About one connection only, or written anew.
-_NOT_SENT = {b"connection", b"content-length", b"expect", b"keep-alive", b"transfer-encoding"}
+_NOT_SENT = {
+    b"connection",
+    b"content-length",
+    b"date",
+    b"expect",
+    b"keep-alive",
+    b"transfer-encoding",
+}
 
 
 class ToHome:
@@ -44,7 +51,7 @@ class ToHome:
             await self._app(scope, receive, send)
             return
         about_all = {"/healthz": self._health, "/metrics": self._metrics}.get(scope["path"])
-        if about_all is not None and scope["method"] == "GET":
+        if about_all is not None and scope["method"] in ("GET", "HEAD"):
             self._name_route(scope)
             await _answer(send, *await about_all())
             return
@@ -85,7 +92,7 @@ class ToHome:
             forwarding.cancel()
 
     async def _relay(self, home: int, scope: Scope, body: bytes, send: Send) -> None:
-        answer, has_begun = Answer(), False
+        answer, has_begun = Answer(has_body=scope["method"] != "HEAD"), False
         async for piece in self._team.stream(home, _head(scope), body, answer):
             if not has_begun:
                 headers = [(name, value) for name, value in answer.headers if _is_sent(name)]

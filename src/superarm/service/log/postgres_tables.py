@@ -9,7 +9,8 @@ import psycopg
 from superarm.service.log.queries import TABLES, emptying
 from superarm.service.log.store import StoreError
 
-VERSION = 4  # see `superarm.service.log.sqlite_file`
+# See `superarm.service.log.sqlite_file`. PostgreSQL keeps long texts apart by itself.
+VERSION = 4
 _TYPES = {
     "serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     "int": "BIGINT",

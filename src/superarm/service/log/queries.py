@@ -1,7 +1,6 @@
 """The tables, and the SQL that SQLite and PostgreSQL share.
 
-Stores have the functions below as methods (see `shared_queries`), as far as these need nothing but
-to read and to write rows.
+Stores have functions below as methods (see `shared_queries`) that only read and write rows.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ Statement = tuple[str, Sequence[Any]]
 
 _BANDIT = "SELECT number, id, name, k, created FROM bandits"
 # The row of a deleted bandit stays, so that its number and its id are not used again.
-_EXISTS = "k > 0"
-_DELETED = "k = 0"
+_EXISTS, _DELETED = "k > 0", "k = 0"
 _OF_BANDITS = ("checkpoints", "bases")  # tables with a row for a bandit
 _EVENTS_PER_PURGE = 1000  # other bandits commit between two portions
 _EVENT = "seq, time, kind, decision, key, body, digest"
@@ -37,8 +35,7 @@ _PUT = (
 PUT_CHECKPOINT, PUT_BASE = (_PUT.format(table=table) for table in ("checkpoints", "bases"))
 
 WITH_BASES, WITH_MEMBERS = 3, 4  # the versions that brought these tables
-# Each database fills in its own names of the types. A database of an earlier version gets what it
-# lacks.
+# Each database fills in its names of the types. One of an earlier version gets what it lacks.
 TABLES = (
     "CREATE TABLE IF NOT EXISTS bandits (number {serial}, id TEXT NOT NULL UNIQUE, "
     "name TEXT NOT NULL UNIQUE, k INTEGER NOT NULL, created {real} NOT NULL)",
@@ -85,6 +82,8 @@ class Database(Protocol):
 
     has_bases: bool  # whether the database has a table of them
     has_members: bool  # whether it has tables of them
+    body: str  # the SQL for the text of an event
+    of_events: tuple[str, ...]  # the tables with rows of events
 
     def each(self, values: Sequence[int] | Sequence[str]) -> Statement:
         """A query that has the values as rows, as one column ``value``."""
@@ -154,9 +153,9 @@ def remove(self: Database, number: int, after: int, before: int) -> None:
         if not some:
             return
         upto = some[-1].seq
-        query = "DELETE FROM events WHERE bandit = ? AND seq > ? AND seq <= ?"
-        rows = _deleting(self, number, members_in(some))
-        self._write([(query, (number, after, upto)), *rows])
+        query, span = "DELETE FROM {} WHERE bandit = ? AND seq > ? AND seq <= ?", (after, upto)
+        rows = [(query.format(table), (number, *span)) for table in self.of_events]
+        self._write([*rows, *_deleting(self, number, members_in(some))])
         after = upto
 
 
@@ -186,11 +185,11 @@ def _for_rows(self: Database, query: str, number: int, members: list[Members]) -
 def events(self: Database, number: int, after: int, limit: int) -> list[Event]:
     """Events with a seq above ``after``, in ascending order.
 
-    At most ``limit``, and fewer if they are large: an event may have a million numbers.
+    At most ``limit``, and fewer if they are large: one may have a million numbers.
     """
     where = "WHERE bandit = ? AND seq > ? ORDER BY seq LIMIT ?"
     if limit > 1:
-        rows = self._read(f"SELECT length(body) FROM events {where}", (number, after, limit))
+        rows = self._read(f"SELECT length({self.body}) FROM events {where}", (number, after, limit))
         limit = _fitting(size for (size,) in rows)
     return list(_events(self, where, number, after, limit))
 
@@ -297,4 +296,5 @@ def _bandits(self: Database, where: str, *values: Any) -> Iterator[Bandit]:
 
 
 def _events(self: Database, where: str, *values: Any, of: str = "events") -> Iterator[Event]:
-    return (Event(*row) for row in self._read(f"SELECT {_EVENT} FROM {of} {where}", values))
+    columns = _EVENT.replace("body", self.body)
+    return (Event(*row) for row in self._read(f"SELECT {columns} FROM {of} {where}", values))

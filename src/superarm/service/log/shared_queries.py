@@ -8,6 +8,8 @@ from superarm.service.log import queries
 class SharedQueries:
     """The methods of a store that need nothing but to read and to write rows."""
 
+    body: str = "body"
+    of_events: tuple[str, ...] = ("events",)
     bandit, bandit_named, bandits = queries.bandit, queries.bandit_named, queries.bandits
     events, last, by_keys = queries.events, queries.last, queries.by_keys
     decided_before, about = queries.decided_before, queries.about

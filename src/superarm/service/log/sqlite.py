@@ -27,9 +27,13 @@ from superarm.service.log.queries import (
 )
 from superarm.service.log.shared_queries import SharedQueries
 from superarm.service.log.sqlite_file import (
+    BODY,
+    LONG,
     VERSION,
+    WITH_LONG,
     as_store_error,
     connect,
+    inserting_events,
     lock,
     make_tables,
 )
@@ -103,6 +107,8 @@ class SQLiteStore(SharedQueries):
             version = self._check_version(self._reading, writable=writable)
             known = VERSION if mode == "serve" or version == 0 else version
             self.has_bases, self.has_members = known >= WITH_BASES, known >= WITH_MEMBERS
+            if known >= WITH_LONG:
+                self.body, self.of_events = BODY, ("events", "long_bodies")
             if not writable:
                 return
             writing = self._writing = connect(self.path)
@@ -147,7 +153,8 @@ class SQLiteStore(SharedQueries):
                     row = (bandit.number or None, *bandit[1:])
                     done = connection.execute(_INSERT_NUMBERED, row)
                     made = bandit._replace(number=int(done.lastrowid or 0))
-                    connection.execute(INSERT_EVENT, (made.number, *first))
+                    for query, values in inserting_events(made.number, [first]):
+                        connection.execute(query, values)
                 return made
             except Exception as error:
                 # The only constraint that a request can violate.
@@ -161,6 +168,8 @@ class SQLiteStore(SharedQueries):
         """Append events of one bandit, and return when they are on the disk."""
         beside = members_in(events) if members is None else members
         rows: list[Statement] = [(INSERT_EVENT, (number, *event)) for event in events]
+        if any(len(event.body) > LONG for event in events):
+            rows = inserting_events(number, events)
         self._write(rows + inserting(self, number, beside) if beside else rows)
 
     def each(self, values: Sequence[int] | Sequence[str]) -> Statement:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import filelock
 
-from superarm.service.log.queries import TABLES, emptying
+from superarm.service.log.events import Event
+from superarm.service.log.queries import INSERT_EVENT, TABLES, Statement, emptying
 from superarm.service.log.store import StoreError
 
 # 1: the first. 2: arms of decisions are ranked, which servers of version 1 would not replay.
-# 3: logs may have been compacted. 4: events may be of several requests.
-VERSION = 4
+# 3: logs may have been compacted. 4: events may be of several requests. 5: long bodies are apart.
+VERSION = 5
 _BUSY_S = 30  # how long a statement waits for a lock that another process holds
 _ERROR_CLASS = 0xFF  # the low byte of an extended SQLite error code
 _TYPES = {
@@ -22,6 +24,26 @@ _TYPES = {
     "blob": "BLOB",
     "tail": " WITHOUT ROWID",
 }
+# In the table of events, SQLite reads a whole event to compare its key with another one. So each
+# commit read the names of a million arms, if the bandit with the next number had them. The keys of
+# this table are in an index. The body of its event is empty.
+_LONG_BODIES = (
+    "CREATE TABLE IF NOT EXISTS long_bodies (bandit INTEGER NOT NULL, seq INTEGER NOT NULL, "
+    "body TEXT NOT NULL, UNIQUE (bandit, seq))"
+)
+LONG = 1 << 16  # characters
+_INSERT_LONG = "INSERT INTO long_bodies (bandit, seq, body) VALUES (?, ?, ?)"
+_MOVE_LONG = (
+    f"INSERT OR IGNORE INTO long_bodies SELECT bandit, seq, body FROM events "
+    f"WHERE length(body) > {LONG}",
+    f"UPDATE events SET body = '' WHERE length(body) > {LONG}",
+)
+WITH_LONG = 5  # the version that brought this table
+# What is lost is empty, and so does not have the digest of its event.
+BODY = (
+    "CASE body WHEN '' THEN coalesce((SELECT long.body FROM long_bodies AS long "
+    "WHERE long.bandit = events.bandit AND long.seq = events.seq), '') ELSE body END"
+)
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
@@ -35,9 +57,21 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 
 def make_tables(connection: sqlite3.Connection, version: int) -> None:
     """Turn a new or older file into one of this version, in the transaction of the caller."""
-    for query in [*(table.format(**_TYPES) for table in TABLES), *emptying(version)]:
+    tables = [*(table.format(**_TYPES) for table in TABLES), _LONG_BODIES]
+    for query in [*tables, *emptying(version), *_MOVE_LONG]:
         connection.execute(query)
     connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def inserting_events(number: int, events: Sequence[Event]) -> list[Statement]:
+    """Store events of one bandit, and long bodies apart from them."""
+    made: list[Statement] = []
+    for event in events:
+        if len(event.body) > LONG:
+            made.append((_INSERT_LONG, (number, event.seq, event.body)))
+            event = event._replace(body="")
+        made.append((INSERT_EVENT, (number, *event)))
+    return made
 
 
 def lock(path: Path) -> filelock.BaseFileLock:

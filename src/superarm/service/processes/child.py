@@ -1,4 +1,4 @@
-"""The processes that evaluate the operator's rewards, and draw samples for propensities.
+"""The processes that evaluate the operator's rewards, draw samples, and read long bodies.
 
     python -m superarm.service.processes.child SOCKET MODULE NICENESS
 
@@ -22,6 +22,7 @@ import sys
 import threading
 import traceback
 from collections import OrderedDict
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
@@ -95,11 +96,20 @@ def sample(reward: Any, sent: bytes) -> Any:
     return found.sets.members, found.sets.offsets, found.evaluations, state
 
 
+def call(reward: Any, function: Callable[..., Any], *args: Any) -> bytes:
+    """What a function of the service returns, in pieces."""
+    # Imported here: this module is imported by that one.
+    from superarm.service.processes.reading import dumps
+
+    return dumps(function(*args))
+
+
 _VERBS: dict[str, Any] = {
     "declare": declared,
     "value": lambda reward, arms, means: float(reward(arms, means)),
     "batch": batch,
     "sample": sample,
+    "call": call,
 }
 
 
