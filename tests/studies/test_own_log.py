@@ -9,10 +9,11 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from commands import run
 from superarm.studies import own_log, own_table
-from superarm.studies.own_log.analysis import analyse
+from superarm.studies.own_log.analysis import analyse, luck_of_rates
 
 N_ROUNDS, N_ITEMS, K = 300, 8, 2
 MEANS = np.linspace(0.02, 0.98, N_ITEMS)
@@ -282,6 +283,31 @@ def test_items_and_places_may_be_of_any_type(folder, tmp_path):
     numbers = json.loads((tmp_path / "numbers.json").read_text())
     assert {one["item"] for one in numbers["items"]} == {f"2026-01-0{n}" for n in range(1, 9)}
     assert len(numbers["places"]) == N_ROUNDS
+
+
+def test_places_that_do_not_matter_are_not_warned_of(folder, tmp_path):
+    query = "SELECT * EXCLUDE position, 1 + request_id % 3 AS position FROM shown"
+    done = asked(folder / "duck.db", tmp_path, "--sql", query, "--position", "position")
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "differ by no more than luck explains" in said
+    assert "PositionBiasedBelief" not in said
+    assert json.loads((tmp_path / "numbers.json").read_text())["places_luck"] > 0.01
+
+
+def test_luck_of_rates_has_its_error_rate_and_is_pearsons():
+    """With another seed, more than 40 of 2,000 fail with a probability below 1e-4."""
+    rng, shown = np.random.default_rng(5), np.array([3000, 2000, 500, 250])
+    clicks = rng.binomial(shown, 0.08, size=(2000, 4))
+    luck = np.array([luck_of_rates(shown, row / shown) for row in clicks])
+    assert (luck < 0.01).sum() <= 40
+    assert abs(np.mean(luck < 0.5) - 0.5) < 0.05
+    table = np.array([clicks[0], shown - clicks[0]])
+    assert luck[0] == pytest.approx(scipy.stats.chi2_contingency(table).pvalue)
+    assert luck_of_rates(shown, [0.08, 0.06, 0.04, 0.03]) < 1e-3
+    assert [luck_of_rates(n, rate) for n, rate in (([], []), ([5], [0.5]), ([5, 5], [0, 0]))] == [
+        1
+    ] * 3
 
 
 def test_propensities_of_almost_0_are_reported(folder, tmp_path):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import chdtrc
 
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.offpolicy import Log, Target, evaluate
@@ -42,6 +44,8 @@ class Finding:
         Estimates of policies, if the log has propensities.
     places
         The rate of each place, if the log has positions.
+    places_luck
+        How probable rates that differ as much are if the place does not matter.
     """
 
     method: Method
@@ -49,6 +53,7 @@ class Finding:
     items: list[dict[str, Any]]
     valued: list[Valued]
     places: list[dict[str, Any]]
+    places_luck: float
 
 
 def method_of(log: ShownLog) -> tuple[Method, str]:
@@ -71,7 +76,9 @@ def analyse(log: ShownLog, k: int, *, seed: int) -> Finding:
     """Everything that can be said of a log."""
     method, why = method_of(log)
     valued = _valued(log, k) if method == "estimates" else []
-    return Finding(method, why, _items(log, k, seed), valued, _places(log))
+    places = _places(log)
+    luck = luck_of_rates([one["shown"] for one in places], [one["rate"] for one in places])
+    return Finding(method, why, _items(log, k, seed), valued, places, luck)
 
 
 def _items(log: ShownLog, k: int, seed: int) -> list[dict[str, Any]]:
@@ -142,3 +149,16 @@ def _places(log: ShownLog) -> list[dict[str, Any]]:
         {"place": place, "shown": n, "rate": total / n}
         for place, n, total in zip(places.tolist(), shown.tolist(), sums.tolist(), strict=True)
     ]
+
+
+def luck_of_rates(shown: Sequence[int], rates: Sequence[float]) -> float:
+    """The p-value of Pearson's chi-squared test that all rates are the same.
+
+    Outcomes between 0 and 1 vary less than coins of the same rate, so it is too large for them.
+    """
+    n, each = np.asarray(shown, np.float64), np.asarray(rates, np.float64)
+    common = float(n @ each / n.sum()) if len(n) else 0.0
+    if len(n) < 2 or not 0 < common < 1:
+        return 1.0
+    distance = float(n @ (each - common) ** 2) / (common * (1 - common))
+    return float(chdtrc(len(n) - 1, distance))

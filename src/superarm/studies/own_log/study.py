@@ -137,6 +137,7 @@ def _items_table(found: Finding, most: int) -> Table:
 
 
 _NUMBERS = ("rate", "mean", "low", "high")
+_LUCK = 0.01  # the share of logs that are warned of although the place does not matter
 
 
 def _number(value: float | None) -> str:
@@ -147,13 +148,20 @@ def _notes(found: Finding, source: Source, columns: Columns, k: int) -> list[str
     said = [found.why]
     said += [f"Beware, {one.policy}: {one.warning}" for one in found.valued if one.warning]
     if len(found.places) > 1:
-        rates = [one["rate"] for one in found.places]
-        said.append(
-            f"Warning: place {found.places[0]['place']} has the rate {rates[0]:.3g}, place "
-            f"{found.places[-1]['place']} has {rates[-1]:.3g}. The rates of items mix the item "
-            f"with its places; PositionBiasedBelief takes them apart."
-        )
+        said.append(_about_places(found))
     return [*said, f"What to do next\n{_next(source, columns, k)}"]
+
+
+def _about_places(found: Finding) -> str:
+    low, *_, high = sorted(found.places, key=lambda one: one["rate"])
+    ends = [f"{one['rate']:.3g} at place {one['place']}" for one in (low, high)]
+    rates = " to ".join(ends)
+    if found.places_luck >= _LUCK:
+        return f"The rates of places, {rates}, differ by no more than luck explains."
+    return (
+        f"Warning: the rates of places, {rates}, differ by more than luck explains. The rates of "
+        f"items mix the item with its places; PositionBiasedBelief takes them apart."
+    )
 
 
 def _next(source: Source, columns: Columns, k: int) -> str:
