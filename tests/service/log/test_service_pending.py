@@ -20,7 +20,7 @@ def test_sealing_late_gives_the_events_that_sealing_at_once_gives() -> None:
             body = {"outcomes": {"ä": rng.random(), "NaN": 1.0}}
             waiting.append(seal(digest, seq, rng.random(), "told", seq, key, body))
             digest = waiting[-1].digest
-            pending.add(*waiting[-1][:-2], body)
+            pending.add((*waiting[-1][:-2], body))
         # Any look, at any moment, sees the same.
         look = rng.randrange(6)
         if look == 0:

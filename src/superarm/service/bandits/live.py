@@ -201,7 +201,7 @@ class Live:
         """Add the event of a change that the session has already made. It keeps the body."""
         body["counts"] = self.counts
         self.seq, self.unsaved = self.seq + 1, self.unsaved + n_requests(body)
-        self.pending.add(self.seq, self._clock.now, kind, decision_in(kind, body), key, body)
+        self.pending.add((self.seq, self._clock.now, kind, decision_in(kind, body), key, body))
 
     def apply(self, event: Event, *, decide: bool = False) -> None:
         """Repeat the change of a logged event, and check that the result is the same.

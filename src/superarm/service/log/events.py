@@ -73,6 +73,10 @@ class OtherDecisionError(DamagedLogError):
     verdict = "decided otherwise"
 
 
+# The arguments of `seal` after the digest: seq, time, kind, decision, key, body.
+Unsealed = tuple[int, float, str, int | None, str | None, dict[str, Any]]
+
+
 def root(bandit: str) -> bytes:
     """The digest before the first event.
 
@@ -208,7 +212,7 @@ class Pending:
     Examples
     --------
     >>> pending = Pending(root("b1"))
-    >>> pending.add(1, 0.0, "created", None, None, {"spec": {}})
+    >>> pending.add((1, 0.0, "created", None, None, {"spec": {}}))
     >>> len(pending), pending.events[0].body
     (1, '{"spec":{}}')
     >>> events, members = pending.take()
@@ -219,24 +223,17 @@ class Pending:
     def __init__(self, digest: bytes) -> None:
         self._digest = digest  # of the last sealed event
         self._sealed: list[Event] = []
-        self._unsealed: list[tuple[int, float, str, int | None, str | None, dict[str, Any]]] = []
+        self._unsealed: list[Unsealed] = []
         self._members: list[Members] = []
         self._keys: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._sealed) + len(self._unsealed)
 
-    def add(
-        self,
-        seq: int,
-        time: float,
-        kind: str,
-        decision: int | None,
-        key: str | None,
-        body: dict[str, Any],
-    ) -> None:
+    def add(self, event: Unsealed) -> None:
         """Add the next event. Nobody may change its body from now on."""
-        self._unsealed.append((seq, time, kind, decision, key, body))
+        seq, _, kind, _, key, body = event
+        self._unsealed.append(event)
         if key is not None:
             self._keys.add(key)
         if "asks" in body or "told" in body:
