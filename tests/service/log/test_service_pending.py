@@ -39,8 +39,8 @@ def test_sealing_late_gives_the_events_that_sealing_at_once_gives() -> None:
 
 def test_an_event_that_cannot_be_encoded_is_never_passed_over() -> None:
     pending = Pending(root("b"))
-    pending.add(1, 0.0, "told", 1, None, {"outcomes": {"a": 1.0}})
-    pending.add(2, 0.0, "told", 1, None, {"outcomes": {"b": float("nan")}})
+    pending.add((1, 0.0, "told", 1, None, {"outcomes": {"a": 1.0}}))
+    pending.add((2, 0.0, "told", 1, None, {"outcomes": {"b": float("nan")}}))
     for _ in range(2):
         with pytest.raises(ValueError, match="not JSON compliant"):
             pending.take()
@@ -51,5 +51,5 @@ def test_events_follow_those_of_the_log() -> None:
     pending = Pending(root("b"))
     first = seal(root("b"), 1, 0.0, "created", None, None, {"spec": {}})
     pending.follow(first.digest)
-    pending.add(2, 1.0, "told", 1, None, {})
+    pending.add((2, 1.0, "told", 1, None, {}))
     assert pending.events == [seal(first.digest, 2, 1.0, "told", 1, None, {})]
