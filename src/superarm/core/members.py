@@ -5,6 +5,10 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
+from superarm.core.contexts import Contextual
+from superarm.core.optional import kind_has
+
+_OF_BELIEFS = ("sample", "update")
 _OF_A_FUNCTION = "superarm.BlackBox(function, n_arms=..., lipschitz=..., upper=...)"
 
 
@@ -30,7 +34,8 @@ def n_arms_of(reward: Any) -> int:
 
 def check_parts(belief: Any, oracle: Any, reward: Any) -> None:
     """Refuse what cannot be joined into a policy."""
-    need(belief, "belief", "n_arms", "sample", "update")
+    # A contextual belief may know nothing without a context.
+    need(belief, "belief", "n_arms", *(() if kind_has(type(belief), Contextual) else _OF_BELIEFS))
     need(oracle, "oracle", "select")
     if belief.n_arms != n_arms_of(reward):
         raise ValueError(
