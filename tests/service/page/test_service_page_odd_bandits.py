@@ -58,3 +58,24 @@ def test_a_bandit_whose_reward_has_no_estimates(visit, bandit):
     page.goto(page.url + f"#/b/{bandit['id']}")
     page.get_by_text("The estimated reward of this bandit is not known.").wait_for()
     page.get_by_text("none for the operator's own rewards").wait_for()
+
+
+def test_the_numbers_of_the_chart_are_whole(visit, bandit):
+    page = visit()
+    ends = [(1, 1000.0), (200_000, 2000.0)]
+    points = [
+        {"round": end, "time": time, "estimate": 1.0, "evaluations": 0, "told": 1}
+        for end, time in ends
+    ]
+    known = {"estimate_is": "the reward", "points": points}
+    page.route("**/history*", lambda route: route.fulfill(json=known))
+    page.goto(page.url + f"#/b/{bandit['id']}")
+    page.locator("svg.chart").get_by_text("200,000").wait_for()
+    outside = """chart => {
+      const box = chart.getBoundingClientRect();
+      return [...chart.querySelectorAll("text")].filter((text) => {
+        const { left, right } = text.getBoundingClientRect();
+        return left < box.left || right > box.right;
+      }).map((text) => text.textContent);
+    }"""
+    assert page.locator("svg.chart").evaluate(outside) == []

@@ -11,6 +11,7 @@ const HEIGHT = 232;
 const EDGE = { left: 36, right: 14, top: 12, bottom: 44 };
 const BOTTOM = HEIGHT - EDGE.bottom;
 const PIXELS_PER_TICK = 110;
+const DIGIT = 8; // the most pixels that a digit of a label is wide
 const MOST_AVERAGED = 20;
 const STEPS = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -1e9, End: 1e9 };
 
@@ -200,11 +201,14 @@ function Axes({ scales: { x, y, xTicks, yTicks }, width }) {
       html`<line class="grid" x1=${EDGE.left} x2=${right} y1=${y(mark)} y2=${y(mark)} />
           <text x=${EDGE.left - 8} y=${y(mark) + 4} text-anchor="end">${number(mark)}</text>`,
   )}
-    ${xTicks.map(
-      (mark) =>
-        html`<line class="tick" x1=${x(mark)} x2=${x(mark)} y1=${BOTTOM} y2=${BOTTOM + 4} />
-          <text x=${x(mark)} y=${BOTTOM + 18} text-anchor="middle">${count(mark)}</text>`,
-    )}
+    ${xTicks.map((mark) => {
+      const label = count(mark);
+      // Beside the end of the axis there is no room for half of a long number.
+      const isCut = x(mark) + (label.length * DIGIT) / 2 > width;
+      const [at, anchor] = isCut ? [width, "end"] : [x(mark), "middle"];
+      return html`<line class="tick" x1=${x(mark)} x2=${x(mark)} y1=${BOTTOM} y2=${BOTTOM + 4} />
+          <text x=${at} y=${BOTTOM + 18} text-anchor=${anchor}>${label}</text>`;
+    })}
     <text x=${(EDGE.left + right) / 2} y=${HEIGHT - 6} text-anchor="middle">round</text>
     <line class="axis" x1=${EDGE.left} x2=${right} y1=${BOTTOM} y2=${BOTTOM} />`;
 }
