@@ -33,7 +33,7 @@ def test_the_description_is_true(tmp_path):
         ]
         options = ["--max-examples", "10", "--seed", "1", "--no-color"]
         # No examples are kept: the next run would begin with them, and choosing which ones to keep
-        # takes an eighth of the time.
+        # takes a tenth of the time.
         options += ["--generation-database", "none"]
         done = subprocess.run(
             [*command, f"{server.url}/openapi.json", *options],
