@@ -27,7 +27,8 @@ demo: $(VENV)/.demo ## set up, then compare policies on two small problems: tabl
 	$(BIN)/superarm demo
 
 test: $(VENV)/.dev ## set up, then run every test, doctest and documented example
-	$(BIN)/python -m pytest -n 3 --dist worksteal -q
+	@# Each process imports and collects everything, so a third one costs more processor time in all.
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 check: $(VENV)/.dev ## lint, types, layers; the docs build
 	@$(MAKE) --no-print-directory -j 2 .style .types .layers .docs

@@ -12,6 +12,8 @@ from forked_server import ForkedServer
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
+# No page lives long enough to win back the time of an optimising compiler.
+FLAGS += ["--js-flags=--no-opt"]
 
 
 @pytest.fixture(scope="session")
