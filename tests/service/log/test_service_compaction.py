@@ -176,7 +176,8 @@ def test_the_command_names_the_open_decisions_that_keep_days(tmp_path):
     assert said("1970-04-20") == (
         f"{bandit} shop: 0 events removed\n"
         "all events since 1970-04-13 stay, because decisions before 1970-04-20 are open: "
-        f"8, the oldest {', '.join(opened[:5])} and 3 more; send their outcomes, or make bandits with an expiry\n"
+        f"8, the oldest {', '.join(opened[:5])} and 3 more; "
+        "send their outcomes, or make bandits with an expiry\n"
     )
 
 
