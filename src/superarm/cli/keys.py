@@ -55,7 +55,7 @@ def list_(database: str) -> None:
 
     from superarm.reporting.tables import print_table
 
-    table = Table("id", "role", "note", "made")
+    table = Table("id", "role", "note", "made (UTC)")
     with _opened(database, "read") as store:
         for row in store.key_rows():
             # UTC, as everywhere in the service.

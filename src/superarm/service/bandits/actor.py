@@ -81,10 +81,14 @@ class Reply:
 
     def give_up(self, problem: Problem) -> None:
         """Answer all operations that have no answer yet."""
-        if self._n_missing:
-            self._n_missing = 0
-            answers, self._answers = self._answers, []
+        answers = self._answers
+        if self.abandon():
             self.end([problem if one is _MISSING else one for one in answers])
+
+    def abandon(self) -> bool:
+        """Wait for no answers any more. Returns whether any was missing."""
+        missed, self._n_missing, self._answers = bool(self._n_missing), 0, []
+        return missed
 
 
 class Awaited(Reply):
