@@ -44,14 +44,17 @@ def unfit(
 def from_list(error: ValidationError, raw: bytes, model: type[BaseModel], member: str) -> BaseModel:
     """The body that JSON is, in which ``member`` has the items.
 
-    Raises the problem of the ``error`` of the body if anything but items does not fit.
+    ``error`` says that something does not fit. Raises a problem if that is more than items.
     """
     try:
         # Halves of surrogate pairs, from texts that were cut, are JSON here, but not for models.
         body = json.loads(raw.decode())
-        _with_anything(model, member).model_validate(body)
     except (ValueError, RecursionError):
         raise unfit(error, raw, model) from None
+    try:
+        _with_anything(model, member).model_validate(body)
+    except ValidationError as whole:
+        raise misfit(whole, body, model, "members") from None
     texts = (("the item", json.dumps(one).encode()) for one in body[member])
     return model.model_construct(**{member: _checked(texts, _item(model, member))})
 
