@@ -64,6 +64,10 @@ class Reply:
         """Called with all answers, once."""
         raise NotImplementedError
 
+    def fail(self, error: Exception) -> None:
+        """Called instead of `end` if the request is refused."""
+        raise NotImplementedError
+
     @property
     def is_over(self) -> bool:
         """Whether nobody waits for an answer any more."""
@@ -81,14 +85,16 @@ class Reply:
 
     def give_up(self, problem: Problem) -> None:
         """Answer all operations that have no answer yet."""
-        answers = self._answers
-        if self.abandon():
+        if self._n_missing:
+            self._n_missing = 0
+            answers, self._answers = self._answers, []
             self.end([problem if one is _MISSING else one for one in answers])
 
-    def abandon(self) -> bool:
-        """Wait for no answers any more. Returns whether any was missing."""
-        missed, self._n_missing, self._answers = bool(self._n_missing), 0, []
-        return missed
+    def refuse(self, problem: Problem) -> None:
+        """Answer the request as a whole with a problem, unless it has its answers."""
+        if self._n_missing:
+            self._n_missing, self._answers = 0, []
+            self.fail(problem)
 
 
 class Awaited(Reply):

@@ -240,7 +240,7 @@ class _Request(Reply, RequestResponseCycle):
     def cancel(self, msg: str | None = None) -> None:
         """Give the work up, at the end of the server."""
         # Later: uvicorn goes through all tasks, and this one is removed with its answer.
-        self._connection.loop.call_soon(lambda: self.abandon() and self.fail(about_to_stop()))
+        self._connection.loop.call_soon(self.refuse, about_to_stop())
 
     @property
     def is_over(self) -> bool:

@@ -56,7 +56,8 @@ def from_list(error: ValidationError, raw: bytes, model: type[BaseModel], member
     except ValidationError as whole:
         raise misfit(whole, body, model, "members") from None
     texts = (("the item", json.dumps(one).encode()) for one in body[member])
-    return model.model_construct(**{member: _checked(texts, _item(model, member))})
+    given: Any = {member: _checked(texts, _item(model, member))}
+    return model.model_construct(**given)
 
 
 def from_lines(raw: bytes, model: type[BaseModel], member: str) -> BaseModel:
@@ -70,7 +71,7 @@ def from_lines(raw: bytes, model: type[BaseModel], member: str) -> BaseModel:
     if not 1 <= len(lines) <= bodies.MOST_ITEMS:
         many = "more" if lines else "none"
         raise Problem(422, f"the body must have 1 to {bodies.MOST_ITEMS:,} lines, got {many}")
-    items = _checked(lines, _item(model, member))
+    items: Any = _checked(lines, _item(model, member))
     broken = [one for one in items if _is_broken(one)]
     if broken and (_fix(raw) or not any(map(_is_object, lines, items)) or _is_value(raw)):
         raise broken[0]
