@@ -9,9 +9,9 @@ import pytest
 import reproduction_page
 from superarm.studies import paper, run_cell
 from superarm.studies.archive import unpack
+from superarm.studies.cell import recorded_rows
 from superarm.studies.paper.extensions import beyond
 from superarm.studies.paper.reproduction import recorded_sweeps
-from superarm.studies.run import recorded_rows
 
 ROOT = Path(__file__).parent.parent
 AGAIN = "does not say what the rows say; run `python docs/reproduction_page.py`, and see its prose"

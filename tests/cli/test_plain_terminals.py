@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from superarm.cli import app
-from superarm.reporting.progress import bar
+from superarm.reporting.jobs import bar
 from superarm.reporting.tables import Table, as_rich, print_table
 
 ROWS = [
@@ -75,7 +75,9 @@ def test_characters_that_a_stream_cannot_write_are_written_otherwise(monkeypatch
         app(["--version"])
     print("12 µs, 3 ± 1, 2 × 4, 1–2: Äpfel")
     stream.flush()
-    assert stream.buffer.getvalue().decode().splitlines()[1] == "12 us, 3 +- 1, 2 x 4, 1-2: \\xc4pfel"
+    assert (
+        stream.buffer.getvalue().decode().splitlines()[1] == "12 us, 3 +- 1, 2 x 4, 1-2: \\xc4pfel"
+    )
 
 
 @pytest.mark.parametrize("columns", ["20", "80"])

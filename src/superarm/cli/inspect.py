@@ -122,9 +122,9 @@ def _executor(workers: int) -> Iterator[Executor | None]:
     if workers == 1:
         yield None
         return
-    from superarm.reporting.executors import one_blas_thread, processes
+    from superarm.reporting.jobs import processes
 
-    with one_blas_thread(), processes(workers)() as executor:
+    with processes(workers) as executor:
         yield executor
 
 
@@ -134,7 +134,7 @@ def _progress(most: int) -> Iterator[Callable[[Progress], None]]:
     from rich.console import Console
 
     from superarm.advice.text import shown_s
-    from superarm.reporting.progress import bar
+    from superarm.reporting.jobs import bar
 
     console = Console(stderr=True)
     n_seen = 0

@@ -1,4 +1,4 @@
-"""The files of a study: pages from Jinja2 templates, and files written whole or not at all.
+"""The files of a study: what they need, pages from templates, files written whole or not at all.
 
 Pages need ``superarm[plots]``. HTML templates are autoescaped: a name from a user's file can't
 become markup. They extend ``base.html``, which has the colours for light and dark screens and fits
@@ -10,14 +10,46 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from superarm.reporting import RequestError
 from superarm.reporting.tables import as_markdown
+from superarm.version import how_to_install
 
-__all__ = ["render", "write"]
+__all__ = ["lacks", "need", "render", "write"]
 
 _SHARED = Path(__file__).parent / "templates"
+
+
+def need(module: str, extra: str, why: str) -> None:
+    """Refuse a request whose optional dependency is not installed.
+
+    Parameters
+    ----------
+    module
+        The module that must be importable.
+    extra
+        The extra of superarm that installs it.
+    why
+        What needs the module, as the beginning of a sentence.
+    """
+    if lacks(module):
+        raise RequestError(f"{why} and needs {module}: {how_to_install(extra)}")
+
+
+def lacks(*modules: str) -> list[str]:
+    """Those of some modules that are not installed."""
+    lacking = []
+    for module in modules:
+        # Looked for, not imported: that would take long.
+        try:
+            if find_spec(module) is None:
+                lacking.append(module)
+        except ValueError:  # a module without a spec, such as one that a test put in its place
+            continue
+    return lacking
 
 
 def render(template: Path, **data: Any) -> str:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from superarm.version import __version__
 _KEY_LENGTH = 24  # hexadecimal digits: 96 bits, no two cells ever share them
 _N_EACH = 61  # checkpoints that are spread evenly, and those spread by their logarithm
 
+Rows = list[dict[str, Any]]
 Value = TypeVar("Value")
 
 
@@ -51,11 +52,6 @@ class Cell:
         return digest([__version__, self.kind, self.settings, self.seed, self.run])[:_KEY_LENGTH]
 
     @property
-    def label(self) -> str:
-        """What the progress bar shows."""
-        return str(self.settings.get("label", self.kind))
-
-    @property
     def is_timed(self) -> bool:
         """Whether the times of the cell are its result, so that it runs alone."""
         return self.settings.get("purpose") == "time"
@@ -71,6 +67,22 @@ class Recorded:
 
     row: dict[str, Any]
     times: dict[str, Any]
+
+
+class Recording(Protocol):
+    """What cells gave, by their keys.
+
+    A dictionary for a study that is not resumed, and a `Store` for one that is.
+    """
+
+    def __contains__(self, key: object, /) -> bool:
+        """Whether a cell is recorded."""
+
+    def __getitem__(self, key: str, /) -> Recorded:
+        """What a finished cell gave."""
+
+    def __setitem__(self, key: str, recorded: Recorded, /) -> None:
+        """Record a finished cell."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +130,21 @@ def checkpoints(horizon: int) -> IndexArray:
     logarithmic = np.geomspace(1, horizon, _N_EACH)
     # Both halves have the first and the last round, and small horizons repeat more rounds.
     return np.unique(np.round(np.concatenate([even, logarithmic]))).astype(np.intp)
+
+
+def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
+    """The rows and the times of cells in their order, each with the settings of its cell.
+
+    The seed and the run are there, so that an analysis can draw the instances of a row again.
+    """
+    rows, times = [], []
+    for cell in cells:
+        recorded = store[cell.key]
+        # Rows come after the settings: what was recorded must win over what was asked for.
+        about = {"kind": cell.kind, "run": cell.run, "seed": cell.seed, **cell.settings}
+        rows.append({**about, **recorded.row})
+        times.append({**about, **recorded.times})
+    return rows, times
 
 
 def digest(value: Any) -> str:

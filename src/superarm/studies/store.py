@@ -17,39 +17,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from superarm.reporting import RequestError, files
-from superarm.studies.cell import Cell, Recorded, canonical, digest
+from superarm.studies.cell import Cell, Recorded, Recording, canonical, digest
 
 # What a manifest has besides the settings of its study.
 NOTED = ("sweeps", "recorded", "engines")
 # What it says about the engine: the rows of several engines have the same law.
 ENGINE = ("engine", "torch", "device")
 _MANIFEST = "manifest.json"
-
-
-class Recording(Protocol):
-    """What cells gave, by their keys.
-
-    A dictionary for a study that is not resumed, and a `Store` for one that is.
-    """
-
-    def __contains__(self, key: object, /) -> bool:
-        """Whether a cell is recorded."""
-
-    def __getitem__(self, key: str, /) -> Recorded:
-        """What a finished cell gave."""
-
-    def __setitem__(self, key: str, recorded: Recorded, /) -> None:
-        """Record a finished cell."""
-
-
-def sweep_digest(cells: Sequence[Cell]) -> str:
-    """What a manifest says about the cells of an experiment: another design has another digest."""
-    return digest([asdict(cell) for cell in cells])
 
 
 class Joined:
@@ -70,6 +49,7 @@ class Joined:
         raise TypeError("joined stores are read only; record into one of them")
 
 
+@dataclass(eq=False)
 class Store:
     """A folder of recorded cells that all belong to one manifest.
 
@@ -82,9 +62,9 @@ class Store:
         Created if it does not exist.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._read: dict[str, Recorded] = {}  # a report needs most cells several times
+    folder: Path
+    # A report needs most cells several times.
+    _read: dict[str, Recorded] = field(default_factory=dict, init=False, repr=False)
 
     def open(self, manifest: dict[str, Any], sweeps: Mapping[str, Sequence[Cell]]) -> None:
         """Begin or continue the study that the manifest and the cells describe.
@@ -117,7 +97,7 @@ class Store:
             # Experiments may be added to a folder later, but an experiment that is there must have
             # the same cells: its report would mix two designs otherwise.
             for name, cells in sweeps.items():
-                sweep = sweep_digest(cells)
+                sweep = digest([asdict(cell) for cell in cells])
                 if found["sweeps"].setdefault(name, sweep) != sweep:
                     raise RequestError(
                         f"{self.folder} holds another sweep of {name}; choose another folder"

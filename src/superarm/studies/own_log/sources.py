@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from superarm.features.tables import exactly
-from superarm.reporting import need
+from superarm.reporting.files import need
 from superarm.studies.own_table import csv_file
 from superarm.studies.own_table.csv_file import TableError
 

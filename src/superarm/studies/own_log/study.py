@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.offpolicy.shown import ShownLog
-from superarm.reporting import RequestError, files, lacks
+from superarm.reporting import RequestError, files
+from superarm.reporting.files import lacks
 from superarm.reporting.tables import Table, as_csv
 from superarm.studies import own_table
 from superarm.studies.own_log.analysis import Finding, Valued, analyse

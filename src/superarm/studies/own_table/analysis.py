@@ -11,9 +11,9 @@ import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.reporting.statistics import Interval, mean_interval, paired_difference
+from superarm.studies.cell import Rows
 from superarm.studies.cells.table import NO_GAP, TableProblem
 from superarm.studies.own_table.learnable import Learnable
-from superarm.studies.study import Rows
 
 _CURVES = ("reward", "best", "random")  # of a row, at the checkpoints
 

@@ -13,7 +13,7 @@ import numpy as np
 from superarm.beliefs import LinearBelief
 from superarm.catalog import POLICIES
 from superarm.features import Encoder
-from superarm.reporting import files, lacks
+from superarm.reporting import files
 from superarm.reporting.figures import Look, band, inline, look, name_curves, panels, plain, render
 from superarm.reporting.palette import INK, RED
 from superarm.reporting.statistics import Interval
@@ -59,7 +59,7 @@ def write(
         "bandit.json": json.dumps(_bandit(found, settings), ensure_ascii=False) + "\n",
     }
     # Without the packages that draw, people still get their numbers.
-    lacking = lacks("matplotlib", "jinja2")
+    lacking = files.lacks("matplotlib", "jinja2")
     if not lacking:
         svg = render(partial(draw, analysis=found))
         page = html(found, settings, svg, example, options)

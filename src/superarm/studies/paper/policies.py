@@ -10,7 +10,7 @@ import numpy as np
 
 from superarm.catalog import POLICIES
 from superarm.core.arguments import FloatArray
-from superarm.studies.study import Rows
+from superarm.studies.cell import Rows
 
 N_TESTS = 302  # section 5's "approximately 302 reward evaluations"
 QUICK_N_TESTS = 60

@@ -15,8 +15,9 @@ from superarm.reporting.statistics import (
     paired_ratio,
 )
 from superarm.reporting.tables import Table
+from superarm.studies.cell import Rows
 from superarm.studies.paper.policies import CTS, RANDOM, curves
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 _LEAST_GROWTH = 1e-9  # of regret over a tenfold of rounds; less is a rounding error
 

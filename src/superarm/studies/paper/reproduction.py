@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from superarm.reporting import RequestError, files, need
+from superarm.reporting import RequestError, files
 from superarm.reporting.figures import inline, render
 from superarm.reporting.tables import Table
 from superarm.studies import batched
 from superarm.studies.archive import unpack
-from superarm.studies.cell import Cell, Recorded, Scale, canonical
+from superarm.studies.cell import Cell, Recorded, Recording, Rows, Scale, canonical, recorded_rows
 from superarm.studies.code import versions
 from superarm.studies.paper import catalogue
 from superarm.studies.paper.claims import judge
 from superarm.studies.paper.verdicts import Claim, Verdict
-from superarm.studies.run import record, recorded_rows
-from superarm.studies.store import NOTED, Recording, Store, provenance
-from superarm.studies.study import Done, Findings, Rows, Study
+from superarm.studies.run import record
+from superarm.studies.store import NOTED, Store, provenance
+from superarm.studies.study import Done, Findings, Study
 from superarm.version import __version__
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ def reproduce(
         Where to show progress.
     """
     wanted = _known(names, engine)
-    need("matplotlib", "plots", "the report has pictures")
-    need("jinja2", "plots", "the report is made from a template")
+    files.need("matplotlib", "plots", "the report has pictures")
+    files.need("jinja2", "plots", "the report is made from a template")
     # All cells are known before the folder is opened, so that a folder with other cells is refused
     # before anything runs.
     sweeps = {name: catalogue.load(name).cells(scale) for name in wanted}
@@ -93,8 +93,8 @@ def rebuild(path: Path, out: Path) -> Done:
     out
         The folder for the rows and the report of an archive.
     """
-    need("matplotlib", "plots", "the report has pictures")
-    need("jinja2", "plots", "the report is made from a template")
+    files.need("matplotlib", "plots", "the report has pictures")
+    files.need("jinja2", "plots", "the report is made from a template")
     if path.is_file():
         store, sweeps = _from_archive(path, out)
         return make_report(store, sweeps)
@@ -156,7 +156,7 @@ def _known(names: Sequence[str], engine: str) -> list[str]:
             f"run it with the engine process, into another folder"
         )
     if engine == "torch":
-        need("torch", "torch", "--engine torch plays on a GPU")
+        files.need("torch", "torch", "--engine torch plays on a GPU")
     return wanted
 
 

@@ -16,7 +16,7 @@ from superarm.reporting.figures import Look, band, logarithmic, name_curves, pan
 from superarm.reporting.palette import BLUE, GREEN, INK, PINK, RED
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import (
     COMPARED,
@@ -27,7 +27,7 @@ from superarm.studies.paper.policies import (
     of_label,
 )
 from superarm.studies.paper.regret import value_at
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Figure 1: rounds that are not C-separable"
 

@@ -11,10 +11,10 @@ from superarm.reporting.figures import logarithmic, look, name_curves, panels, p
 from superarm.reporting.palette import FAINT
 from superarm.reporting.statistics import mean_interval, paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import COMPARED, CTS, RANDOM, finals, labelled, spec
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Figure 2C: regret against the number of tests"
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from superarm.reporting.statistics import paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.experiments import fig2b
 from superarm.studies.paper.policies import COMPARED, CTS, GT_QTS, labelled
 from superarm.studies.paper.timing import draw_model
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Table 1: computation time"
 

@@ -12,11 +12,11 @@ from superarm.reporting.figures import Look, logarithmic, name_curves, panels, p
 from superarm.reporting.palette import BLUE, GREEN, ORANGE, RED
 from superarm.reporting.statistics import share_interval
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.cells.swap_search import BETTER
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import GT_QTS, spec
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "The theory in numbers"
 

@@ -23,7 +23,7 @@ from superarm.reporting.palette import FAINT, INK
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
 from superarm.simulation import Instance
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.cells.play import draw
 from superarm.studies.paper.experiments import fig2a, fig2b
 from superarm.studies.paper.policies import (
@@ -38,7 +38,7 @@ from superarm.studies.paper.policies import (
     further,
     of_label,
 )
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Beyond the paper: regret against evaluations"
 

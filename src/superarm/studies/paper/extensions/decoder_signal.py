@@ -15,10 +15,10 @@ from superarm.reporting.figures import Look, logarithmic, name_curves, panels, p
 from superarm.reporting.palette import BLUE, FAINT, RED
 from superarm.reporting.statistics import mean_interval
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import N_TESTS
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Signal over noise of the decoders"
 

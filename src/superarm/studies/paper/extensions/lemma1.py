@@ -16,8 +16,8 @@ from superarm.reporting.figures import panels, plain
 from superarm.reporting.palette import BLUE, ORANGE
 from superarm.reporting.statistics import share_interval
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
-from superarm.studies.study import Findings, Rows
+from superarm.studies.cell import Cell, Rows, Scale
+from superarm.studies.study import Findings
 
 TITLE = "Lemma 1: the number of tests, as printed and repaired"
 

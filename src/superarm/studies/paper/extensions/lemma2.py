@@ -15,8 +15,8 @@ from superarm.reporting.figures import panels, plain
 from superarm.reporting.palette import BLUE, FAINT, RED
 from superarm.reporting.statistics import LEVEL, share_interval
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
-from superarm.studies.study import Findings, Rows
+from superarm.studies.cell import Cell, Rows, Scale
+from superarm.studies.study import Findings
 
 TITLE = "Lemma 2: quantization keeps the optimum"
 

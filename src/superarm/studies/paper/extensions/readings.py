@@ -14,7 +14,7 @@ import numpy as np
 
 from superarm.reporting.figures import panels, plain
 from superarm.reporting.palette import BLUE, FAINT, RED
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.cells.readings import READING
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import (
@@ -27,7 +27,7 @@ from superarm.studies.paper.policies import (
     labelled,
 )
 from superarm.studies.paper.regret import regret_numbers, regret_table
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Other readings of the algorithm"
 

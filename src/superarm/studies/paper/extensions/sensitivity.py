@@ -16,12 +16,12 @@ from superarm.reporting.figures import panels, plain
 from superarm.reporting.palette import FAINT, SERIES
 from superarm.reporting.statistics import LEVEL, Interval, paired_difference, paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.claims.growth import SLIGHTLY
 from superarm.studies.paper.experiments import fig2a, fig2b
 from superarm.studies.paper.policies import CTS, RANDOM, curves, labelled
 from superarm.studies.paper.regret import exponents, value_at
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = 'Where "slightly larger than CTS" holds: other instances, other horizons'
 

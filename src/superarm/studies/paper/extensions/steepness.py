@@ -15,7 +15,7 @@ import numpy as np
 from superarm.reporting.figures import band, logarithmic, look, name_curves, panels, plain
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.experiments import fig2b
 from superarm.studies.paper.policies import (
     LAZY,
@@ -27,7 +27,7 @@ from superarm.studies.paper.policies import (
     finals,
     labelled,
 )
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Beyond the paper: steep and flat networks"
 
