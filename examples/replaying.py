@@ -14,7 +14,7 @@ import superarm as sa
 from superarm.beliefs import SingleSeedBelief
 from superarm.catalog import POLICIES
 from superarm.environments import ReplayEnvironment
-from superarm.reporting.figures import Look, band, logarithmic, look, name_curves, plain
+from superarm.reporting.figures import Look, band, logarithmic, look, name_curves
 from superarm.reporting.palette import GREEN, ORANGE, PINK, RED, SKY
 from superarm.reporting.statistics import paired_difference
 
@@ -125,5 +125,5 @@ def draw(
         ends[name] = float(runs[:, -1].mean()), style
     if log:
         logarithmic(axis, y=False)
-    plain(axis, x, y)
+    axis.set(xlabel=x, ylabel=y)
     name_curves(axis, ends)

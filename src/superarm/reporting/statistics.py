@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy  # its submodules are imported when they are used
@@ -23,8 +23,7 @@ LEVEL = 0.95  # of every interval that has no level of its own
 _MOST_LOG = 100.0  # of a factor: beyond it an interval says nothing more
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """A mean over runs, with both ends of its confidence interval."""
 
     mean: float
@@ -32,12 +31,10 @@ class Interval:
     high: float
 
     def __str__(self) -> str:
-        return f"{_short(self.mean)} ({_short(self.low)} to {_short(self.high)})"
-
-    @property
-    def numbers(self) -> list[float]:
-        """The mean and both ends, as plain data."""
-        return [self.mean, self.low, self.high]
+        mean, low, high = (
+            f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}" for value in self
+        )
+        return f"{mean} ({low} to {high})"
 
 
 def mean_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
@@ -118,9 +115,3 @@ def share_interval(hits: int, trials: int, level: float = LEVEL) -> Interval:
 
     ends = stats.binomtest(hits, trials).proportion_ci(level, "exact")
     return Interval(hits / trials, float(ends.low), float(ends.high))
-
-
-def _short(value: float) -> str:
-    if not np.isfinite(value):
-        return f"{value:g}"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"

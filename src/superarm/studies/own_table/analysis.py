@@ -101,14 +101,14 @@ class Analysis:
         if not self.learnable.is_sure or result.gap_closed is None:
             return None
         ratio = self.problem.gap / self.problem.horizon / self.learnable.gap.mean
-        return Interval(*(ratio * share for share in result.gap_closed.numbers))
+        return Interval(*(ratio * share for share in result.gap_closed))
 
     def in_points(self, reward: Interval) -> Interval | None:
         """Rewards per round as percentage points of the gap; None without a gap."""
         gap = self.problem.gap / self.problem.horizon
         if gap <= NO_GAP:
             return None
-        return Interval(*(100 * value / gap for value in reward.numbers))
+        return Interval(*(100 * value / gap for value in reward))
 
     @cached_property
     def to_use(self) -> str:
@@ -199,7 +199,7 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
         "chance": {"reward": problem.random_reward},
         "learnable": {
             # Fewer than ten rows have no interval.
-            "gap": [one if np.isfinite(one) else None for one in analysis.learnable.gap.numbers],
+            "gap": [one if np.isfinite(one) else None for one in analysis.learnable.gap],
             "gap_in_hindsight": analysis.learnable.hindsight,
             "gap_by_luck": analysis.learnable.luck,
             "p_value": analysis.learnable.p_value,
@@ -207,10 +207,10 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
         "policies": [
             {
                 "policy": result.policy,
-                "reward": result.reward.numbers,
-                "gap_closed": None if result.gap_closed is None else result.gap_closed.numbers,
-                "regret": result.regret.numbers,
-                "behind": result.behind.numbers,
+                "reward": result.reward,
+                "gap_closed": result.gap_closed,
+                "regret": result.regret,
+                "behind": result.behind,
             }
             for result in analysis.results
         ],
@@ -225,7 +225,7 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
     if "contexts" in analysis.adds:
         less, reward = analysis.adds["contexts"]
-        known["contexts_add"] = {"to": less, "reward": reward.numbers}
+        known["contexts_add"] = {"to": less, "reward": reward}
     return known
 
 

@@ -114,7 +114,7 @@ def _held_out(table: NDArray[Any], k: int, fold: IndexArray) -> Interval:
             gains.append(_gains(table, np.flatnonzero(fold == order[place]), chosen))
         # A set is fixed before the rows that value it, so that the rows of one way spread like
         # independent ones. (In cross-validation they would not, and intervals would be too short.)
-        ways.append(mean_interval(np.concatenate(gains)).numbers)
+        ways.append(mean_interval(np.concatenate(gains)))
     # The two ways depend on each other. The mean of two numbers never has a larger standard error
     # than the mean of their standard errors.
     return Interval(*np.mean(ways, axis=0).tolist())

@@ -147,9 +147,7 @@ def next_steps(
 
 def interval(one: Interval) -> str:
     """A number with its interval, in four digits."""
-    mean, low, high = (
-        f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in one.numbers
-    )
+    mean, low, high = (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in one)
     return f"{mean} ({low} to {high})"
 
 

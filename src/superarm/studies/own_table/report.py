@@ -14,7 +14,7 @@ from superarm.beliefs import LinearBelief
 from superarm.catalog import POLICIES
 from superarm.features import Encoder
 from superarm.reporting import files
-from superarm.reporting.figures import Look, band, inline, look, name_curves, panels, plain, render
+from superarm.reporting.figures import Look, band, inline, look, name_curves, panels, render
 from superarm.reporting.palette import INK, RED
 from superarm.reporting.statistics import Interval
 from superarm.reporting.tables import Table, as_csv
@@ -121,7 +121,7 @@ def draw(figure: Any, analysis: Analysis) -> None:
     rewards.set_title("reward per round, so far", loc="left")
     losses.set_title("lost against the best fixed set", loc="left")
     for axis, names, y in ((rewards, ends, "reward"), (losses, lost, "reward lost, in all")):
-        plain(axis, "round", y)
+        axis.set(xlabel="round", ylabel=y)
         axis.set_xlim(0, horizon)
         name_curves(axis, names)
 
@@ -192,7 +192,7 @@ def summary(analysis: Analysis) -> Table:
         rows.append(["learnable", *learnable, ""])
     for result in analysis.results:
         points = analysis.in_points(result.behind)
-        behind = [] if points is None or not any(points.numbers) else points.numbers
+        behind = [] if points is None or not any(points) else points
         rows.append(
             [
                 result.policy,
@@ -215,7 +215,7 @@ def _learnable_row(analysis: Analysis) -> list[str] | None:
     if found is None or not np.isfinite(found.low):
         return None
     baseline = analysis.problem.random_reward
-    share = Interval(*(points / 100 for points in found.numbers))
+    share = Interval(*(points / 100 for points in found))
     return [f"{baseline + analysis.learnable.gap.mean:.4g}", *_share(share, 0)]
 
 
@@ -245,7 +245,7 @@ def _results_table(analysis: Analysis) -> Table:
                 interval(result.reward),
                 f"{closed} ({ends})" if ends else closed,
                 "–" if got is None else f"{got.mean:.0%}",
-                interval(result.behind) if any(result.behind.numbers) else "",
+                interval(result.behind) if any(result.behind) else "",
                 interval(result.regret),
             ]
         )

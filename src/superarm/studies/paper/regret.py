@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.reporting.figures import band, logarithmic, look, name_curves, panels, plain
+from superarm.reporting.figures import band, logarithmic, look, name_curves, panels
 from superarm.reporting.statistics import (
     Interval,
     mean_interval,
@@ -38,9 +38,9 @@ def regret_numbers(rows: Rows) -> dict[str, Any]:
     for label, runs in regret.items():
         policies[label] = {
             "regret": runs[:, -1].tolist(),
-            "minus_cts": vars(paired_difference(runs[:, -1], exact)),
-            "of_cts": vars(paired_ratio(runs[:, -1], exact)),
-            "of_random": vars(paired_ratio(runs[:, -1], random)),
+            "minus_cts": paired_difference(runs[:, -1], exact)._asdict(),
+            "of_cts": paired_ratio(runs[:, -1], exact)._asdict(),
+            "of_random": paired_ratio(runs[:, -1], random)._asdict(),
             "evaluations_per_round": float(evaluations[label][:, -1].mean() / horizon),
             "exponents": exponents(runs, at, horizon).tolist(),
             "tenfolds": tenfolds(runs, at, horizon).tolist(),
@@ -120,7 +120,7 @@ def _draw(figure: Any, rows: Rows, title: str) -> None:
     for axis in (plain_scale, log_scale):
         for label, runs in regret.items():
             band(axis, at, runs, looks[label])
-        plain(axis, "round t", "cumulative regret")
+        axis.set(xlabel="round t", ylabel="cumulative regret")
     plain_scale.set_title(title, loc="left")
     log_scale.set_title("the same, both axes logarithmic", loc="left")
     logarithmic(log_scale)

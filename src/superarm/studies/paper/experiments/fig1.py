@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import Look, band, logarithmic, name_curves, panels, plain
+from superarm.reporting.figures import Look, band, logarithmic, name_curves, panels
 from superarm.reporting.palette import BLUE, GREEN, INK, PINK, RED
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
@@ -93,9 +93,11 @@ def _growth(part: Rows, label: str) -> dict[str, Any]:
     return {
         "count": last.tolist(),
         "share": float((last / horizon).mean()),
-        "growth_over_reference": vars(paired_ratio(last - middle, reference)),
+        "growth_over_reference": paired_ratio(last - middle, reference)._asdict(),
         # At least 1, since early rounds may have no non-separable round to divide by.
-        "growth_over_before": vars(paired_ratio(last - middle, np.maximum(middle - first, 1.0))),
+        "growth_over_before": paired_ratio(
+            last - middle, np.maximum(middle - first, 1.0)
+        )._asdict(),
     }
 
 
@@ -147,6 +149,6 @@ def _draw(figure: Any, rows: Rows, sizes: list[int]) -> None:
         ends["log(t) / gap²"] = (np.log(at[-1]) / gap**2, _REFERENCE)
         logarithmic(axis)
         axis.set_ylim(1, None)
-        plain(axis, "round t", "non-separable rounds up to t")
+        axis.set(xlabel="round t", ylabel="non-separable rounds up to t")
         axis.set_title(label, loc="left")
         name_curves(axis, ends)

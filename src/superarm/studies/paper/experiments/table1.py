@@ -123,7 +123,7 @@ def _seconds(
 def _ratio(found: dict[str, list[list[float]]]) -> dict[str, float]:
     """The time of CTS as a multiple of that of GT+QTS, at the last horizon."""
     exact, tested = (np.array(found[label])[:, -1] for label in (CTS, GT_QTS))
-    return vars(paired_ratio(exact, tested))
+    return paired_ratio(exact, tested)._asdict()
 
 
 def _break_even_s(evaluations: dict[str, float], overhead_s: dict[str, float]) -> float | None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from superarm import theory
-from superarm.reporting.figures import logarithmic, look, name_curves, panels, plain
+from superarm.reporting.figures import logarithmic, look, name_curves, panels
 from superarm.reporting.palette import FAINT, INK
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
@@ -88,7 +88,7 @@ def _found(part: Rows) -> dict[str, Any]:
         label: {
             "regret": runs.tolist(),
             "evaluations": evaluations[label].tolist(),
-            "of_cts": vars(paired_ratio(runs, regret[CTS])),
+            "of_cts": paired_ratio(runs, regret[CTS])._asdict(),
         }
         for label, runs in regret.items()
     }
@@ -183,10 +183,9 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
             axis.axhline(floors["first_failure"], color=FAINT, linestyle=":")
             axis.annotate("floor", (1, floors["first_failure"]), color=INK, va="bottom")
         logarithmic(axis)
-        plain(
-            axis,
-            "evaluations in all (none is drawn at 1)",
-            f"regret at T = {numbers[family]['horizon']:,}",
+        axis.set(
+            xlabel="evaluations in all (none is drawn at 1)",
+            ylabel=f"regret at T = {numbers[family]['horizon']:,}",
         )
         axis.set_title(f"{title} (hollow: dashed below)", loc="left")
         name_curves(axis, ends)

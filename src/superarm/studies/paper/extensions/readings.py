@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import panels, plain
+from superarm.reporting.figures import panels
 from superarm.reporting.palette import BLUE, FAINT, RED
 from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.cells.readings import READING
@@ -90,7 +90,7 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
     axis.axvline(1.0, color=FAINT, linestyle=":")
     axis.set_yticks(range(len(order)), order)
     axis.set_xlim(0, 1.05)
-    plain(axis, "regret / random baseline (less is better)", "")
+    axis.set(xlabel="regret / random baseline (less is better)")
     axis.set_title(f"T = {numbers['horizon']:,} (blue: figure 2A)", loc="left")
 
 

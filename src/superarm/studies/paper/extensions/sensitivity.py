@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import panels, plain
+from superarm.reporting.figures import panels
 from superarm.reporting.palette import FAINT, SERIES
 from superarm.reporting.statistics import LEVEL, Interval, paired_difference, paired_ratio
 from superarm.reporting.tables import Table
@@ -115,12 +115,12 @@ def _ratios(law: str, part: Rows, level: float) -> list[dict[str, Any]]:
                     "law": law,
                     "t": t,
                     "label": label,
-                    "of_cts": vars(paired_ratio(regret[label], regret[CTS], level)),
-                    "of_random": vars(paired_ratio(regret[label], regret[RANDOM])),
-                    "cts_of_random": vars(learned),
-                    "exponent_minus_cts": vars(
-                        paired_difference(growth[label], growth[CTS], level)
-                    ),
+                    "of_cts": paired_ratio(regret[label], regret[CTS], level)._asdict(),
+                    "of_random": paired_ratio(regret[label], regret[RANDOM])._asdict(),
+                    "cts_of_random": learned._asdict(),
+                    "exponent_minus_cts": paired_difference(
+                        growth[label], growth[CTS], level
+                    )._asdict(),
                 }
             )
     return found
@@ -165,6 +165,9 @@ def _draw(figure: Any, found: list[dict[str, Any]]) -> None:
     axis.set_yticks([1, SLIGHTLY, 2, 5], ["1", f"{SLIGHTLY:g}", "2", "5"])
     axis.minorticks_off()
     axis.set_xlim(0, 1.05)
-    plain(axis, "regret of CTS / random baseline (1: nothing learned)", "regret of GT+QTS / CTS")
+    axis.set(
+        xlabel="regret of CTS / random baseline (1: nothing learned)",
+        ylabel="regret of GT+QTS / CTS",
+    )
     axis.set_title("GT+QTS is near CTS where CTS has not learned", loc="left")
     axis.legend(loc="upper left", bbox_to_anchor=(0, -0.21), borderaxespad=0, handletextpad=0.2)
