@@ -53,7 +53,7 @@ def test_other_pages_quote_the_rows(found):
 
 def test_the_rows_are_those_of_all_experiments_at_the_papers_sizes(found):
     manifest = found.manifest
-    assert set(manifest["sweeps"]) == set(found.findings) == set(paper.names())
+    assert set(manifest["sweeps"]) == set(found.findings) == set(paper.EXPERIMENTS)
     assert (manifest["size"], manifest["runs"], manifest["seed"]) == ("paper", None, 0)
     groups = manifest["recorded"]["groups"]
     assert sum(group["cells"] for group in groups) == manifest["recorded"]["cells"]

@@ -25,8 +25,8 @@ from superarm.studies.paper.policies import (
     curves,
     labelled,
     of_label,
+    value_at,
 )
-from superarm.studies.paper.regret import value_at
 from superarm.studies.study import Findings
 
 TITLE = "Figure 1: rounds that are not C-separable"

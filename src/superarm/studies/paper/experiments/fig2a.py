@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any
 
 from superarm.studies.cell import Cell, Scale
-from superarm.studies.paper.policies import COMPARED, labelled
-from superarm.studies.paper.regret import analyse_regret
+from superarm.studies.paper.policies import COMPARED, analyse_regret, labelled
 
 TITLE = "Figure 2A: linear reward"
 

@@ -15,10 +15,10 @@ from superarm.studies.paper.policies import (
     COMPARED,
     MORE_TESTS,
     N_TESTS_ORDER,
+    analyse_regret,
     labelled,
     spec,
 )
-from superarm.studies.paper.regret import analyse_regret
 
 TITLE = "Figure 2B: two-layer network reward"
 

@@ -25,8 +25,9 @@ from superarm.studies.paper.policies import (
     RANDOM,
     Spec,
     labelled,
+    regret_numbers,
+    regret_table,
 )
-from superarm.studies.paper.regret import regret_numbers, regret_table
 from superarm.studies.study import Findings
 
 TITLE = "Other readings of the algorithm"

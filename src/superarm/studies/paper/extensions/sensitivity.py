@@ -19,8 +19,7 @@ from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.claims.growth import SLIGHTLY
 from superarm.studies.paper.experiments import fig2a, fig2b
-from superarm.studies.paper.policies import CTS, RANDOM, curves, labelled
-from superarm.studies.paper.regret import exponents, value_at
+from superarm.studies.paper.policies import CTS, RANDOM, curves, growth, labelled, value_at
 from superarm.studies.study import Findings
 
 TITLE = 'Where "slightly larger than CTS" holds: other instances, other horizons'
@@ -104,7 +103,7 @@ def _ratios(law: str, part: Rows, level: float) -> list[dict[str, Any]]:
     for share in SHARES:
         t = round(share * horizon)
         regret = {label: value_at(runs, at, t) for label, runs in played.items()}
-        growth = {label: exponents(runs, at, t) for label, runs in played.items()}
+        exponents = {label: growth(runs, at, t)[0] for label, runs in played.items()}
         learned = paired_ratio(regret[CTS], regret[RANDOM])
         for label in played:
             if label in (CTS, RANDOM):
@@ -119,7 +118,7 @@ def _ratios(law: str, part: Rows, level: float) -> list[dict[str, Any]]:
                     "of_random": paired_ratio(regret[label], regret[RANDOM])._asdict(),
                     "cts_of_random": learned._asdict(),
                     "exponent_minus_cts": paired_difference(
-                        growth[label], growth[CTS], level
+                        exponents[label], exponents[CTS], level
                     )._asdict(),
                 }
             )
