@@ -8,7 +8,7 @@ import numpy as np
 import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, as_finite
+from superarm.core.arguments import FloatArray
 
 __all__ = [
     "Interval",
@@ -45,7 +45,11 @@ def mean_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
     >>> print(mean_interval([1.0, 2.0, 3.0]))
     2.00 (-0.48 to 4.48)
     """
-    mean, low, high = mean_band(as_finite(values, "values", ndim=1)[:, None], level)
+    mean, low, high = mean_band(np.asarray(values, np.float64)[:, None], level)
+    if not np.isfinite(mean[0]):
+        raise ValueError(
+            f"a mean needs finite values, at least one, got {np.array2string(np.asarray(values))}"
+        )
     return Interval(float(mean[0]), float(low[0]), float(high[0]))
 
 

@@ -106,15 +106,17 @@ def record(
         need("distributed", "dask", "--dask connects to a dask scheduler")
         known = partial(versions, *sorted({cell.kind for cell in left}))
         start = partial(dask_workers, dask, known)
-    at_once = [] if engine == "process" else list(filter(batched.can_play, distinct.values()))
     together = [cell for cell in left if not cell.is_timed]
     alone = [cell for cell in left if cell.is_timed]
+    parts = [
+        run_cells(together, store, start=start),
+        run_cells(alone, store, start=partial(processes, 1)),
+    ]
+    if engine != "process":
+        at_once = [cell for cell in distinct.values() if batched.can_play(cell)]
+        parts.insert(0, batched.run_together(at_once, store, engine))
     with bar(console, unit, n_steps=len(left), total=sum(map(cost, left))) as step:
-        for cell in chain(
-            batched.run_together(at_once, store, engine),
-            run_cells(together, store, start=start),
-            run_cells(alone, store, start=partial(processes, 1)),
-        ):
+        for cell in chain.from_iterable(parts):
             step(str(cell.settings.get("label", cell.kind)), cost(cell))
 
 

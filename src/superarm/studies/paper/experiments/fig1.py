@@ -40,12 +40,13 @@ _REFERENCE = Look(INK, ":")
 
 def cells(scale: Scale) -> list[Cell]:
     """CTS and GT+QTS at four sizes. At the largest, they are cells of figure 2A."""
-    large = fig2a.problem(scale)
+    linear = fig2a.played(scale)
+    large = linear["problem"]
     specs = labelled(COMPARED, fig2a.DELTA)
     settings = [
         {
+            **linear,
             "problem": problem,
-            "horizon": fig2a.horizon(scale),
             "label": label,
             "policy": specs[label],
         }

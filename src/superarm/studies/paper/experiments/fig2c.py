@@ -34,7 +34,7 @@ def cells(scale: Scale) -> list[Cell]:
         [25, 100, FEWER, ALL, 1000],
         [25, FEWER, ALL],
     )
-    shared = {"problem": fig2a.problem(scale), "horizon": fig2a.horizon(scale)}
+    shared = fig2a.played(scale)
     lines = labelled(COMPARED, fig2a.DELTA)
     settings = [{**shared, "label": label, "policy": lines[label]} for label in (RANDOM, CTS)]
     settings += [

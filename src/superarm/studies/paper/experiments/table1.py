@@ -59,7 +59,7 @@ def _timed_settings(
 ) -> list[dict[str, Any]]:
     return [
         {
-            "problem": fig2b.problem(scale),
+            "problem": fig2b.played(scale)["problem"],
             "horizon": scale.pick(5000, 60, 10),
             "label": label,
             "policy": spec,

@@ -46,7 +46,7 @@ def cells(scale: Scale) -> list[Cell]:
         }
         for std in STDS
     ]
-    played = {"problem": fig2a.problem(scale), "horizon": fig2a.horizon(scale)}
+    played = fig2a.played(scale)
     bound = [{**played, "label": GT_QTS, "policy": spec("gt-qts", fig2a.DELTA)}]
     return [
         # One cell each: a formula gives the same number in every run.

@@ -51,7 +51,7 @@ def cells(scale: Scale) -> list[Cell]:
     n_tests = scale.pick(N_TESTS, QUICK_N_TESTS)
     better, ours = [], []
     for of, family in ((fig2a, "linear"), (fig2b, "network")):
-        common = {"problem": of.problem(scale), "horizon": of.horizon(scale)}
+        common = of.played(scale)
         specs = {**beyond(of.DELTA, n_tests), **further(family, of.DELTA, n_tests)}
         better += [{**common, "label": label, "policy": spec} for label, spec in specs.items()]
         # Separability is about draws of all arms, and this policy draws a few.

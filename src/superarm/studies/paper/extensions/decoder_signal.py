@@ -36,7 +36,7 @@ _LOOKS = {
 def cells(scale: Scale) -> list[Cell]:
     """Instances of figure 2A."""
     settings = {
-        **fig2a.problem(scale),
+        **fig2a.played(scale)["problem"],
         "n_tests": N_TESTS,
         "checked_p": list(CHECKED_P),
         "n_checks": scale.pick(20_000, 5000, 2000),

@@ -52,7 +52,7 @@ READINGS: dict[str, Spec] = {
 
 def cells(scale: Scale) -> list[Cell]:
     """Every reading, and the settings of figure 2A, which are its cells."""
-    shared = {"problem": fig2a.problem(scale), "horizon": fig2a.horizon(scale)}
+    shared = fig2a.played(scale)
     usual = labelled(COMPARED, fig2a.DELTA)
     policies = {label: usual[label] for label in (RANDOM, CTS, *LITERAL) if label in usual}
     policies |= {

@@ -35,18 +35,17 @@ _POLICIES = ("random", "cts", "gt-qts-one-of-m")
 
 def laws(scale: Scale) -> dict[str, dict[str, Any]]:
     """The laws of the instances by name: the problem and its horizon."""
-    linear, network = fig2a.problem(scale), fig2b.problem(scale)
-    rounds = {"linear": fig2a.horizon(scale), "network": fig2b.horizon(scale)}
-    found = {CONDITIONAL: {"problem": linear, "horizon": rounds["linear"]}}
+    linear, network = fig2a.played(scale), fig2b.played(scale)
+    found = {CONDITIONAL: linear}
     planted = [(best, "uniform") for best in BESTS] + [(BESTS[1], "equal")]
     for best, others in scale.pick(planted, planted, planted[:1]):
-        problem = {**linear, "family": "planted", "best": best, "others": others}
+        problem = {**linear["problem"], "family": "planted", "best": best, "others": others}
         name = f"best arms at {best:g}, others {others}"
-        found[name] = {"problem": problem, "horizon": rounds["linear"]}
+        found[name] = {**linear, "problem": problem}
     for height in scale.pick(HEIGHTS, HEIGHTS, HEIGHTS[:1]):
-        problem = network if height == 1 else {**network, "best": height}
+        problem = network["problem"] if height == 1 else {**network["problem"], "best": height}
         name = f"network, best arms up to {height:g}"
-        found[name] = {"problem": problem, "horizon": rounds["network"]}
+        found[name] = {**network, "problem": problem}
     return found
 
 

@@ -45,7 +45,7 @@ def cells(scale: Scale) -> list[Cell]:
         {
             # Values shrink with the weights. A gap that did not shrink could not be met by flat
             # networks.
-            "problem": {**fig2b.problem(scale), "gap": 0.2 * std, "std": std},
+            "problem": {**fig2b.played(scale)["problem"], "gap": 0.2 * std, "std": std},
             "horizon": scale.pick(5_000, 400, 20),
             "label": label,
             "policy": spec,
