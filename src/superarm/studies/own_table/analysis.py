@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.environments import ReplayEnvironment
 from superarm.reporting.statistics import Interval, mean_interval, paired_difference
 from superarm.studies.cell import Rows
 from superarm.studies.cells.table import NO_GAP, TableProblem
@@ -59,39 +59,39 @@ class Analysis:
     ----------
     problem, at
         What was played, and the rounds for which totals are kept; the last is the horizon.
+    best_set, best_reward, random_reward, missing
+        Of the table: the names of the arms of the best fixed set, what this set and a random set
+        get per round, and the share of the cells that are missing.
     learnable
         Which part of the gap is no luck.
-    by_policy, results
-        One result per policy, in the order in which they were played, and the best first.
+    by_policy, results, learners
+        One result per policy, in the order in which they were played, and the best first; and the
+        policies that learn, the best first.
     as_good
         The policies that these runs do not distinguish from the best policy that learns.
-    adds
+    adds, to_use
         For "contexts" and "features", if they were played: the policy to which they add, and what
-        per round, over paired runs.
+        per round, over paired runs. And the policy to go on with, which knows more only where that
+        has been shown to help.
     arms, run_rows
         The rows of arms.csv and runs.csv.
     """
 
     problem: TableProblem
     at: IndexArray
-    by_policy: dict[str, Result]
+    best_set: list[str]
+    best_reward: float
+    random_reward: float
+    missing: float
     learnable: Learnable
+    by_policy: dict[str, Result]
     results: list[Result]
+    learners: list[Result]
     as_good: list[str]
     adds: dict[str, tuple[str, Interval]]
+    to_use: str
     arms: list[dict[str, Any]]
     run_rows: list[dict[str, Any]]
-
-    @cached_property
-    def learners(self) -> list[Result]:
-        """The results of the policies that learn, the best first."""
-        return [result for result in self.results if result.policy != "random"]
-
-    @property
-    def missing(self) -> float:
-        """The share of the cells that are missing."""
-        table = self.problem.environment
-        return float(table.n_missing.sum()) / (table.n_rounds * table.n_arms)
 
     def of_learnable(self, result: Result) -> Interval | None:
         """The reward on a scale where random sets have 0 and all that can be learned is 1.
@@ -110,27 +110,30 @@ class Analysis:
             return None
         return Interval(*(100 * value / gap for value in reward))
 
-    @cached_property
-    def to_use(self) -> str:
-        """The policy to go on with: one that knows more only where that has been shown to help."""
-        better = [policy for policy, (_, reward) in self.adds.items() if reward.low > 0]
-        return better[0] if better else "thompson"
-
 
 def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis:
     """Everything that follows from the rows."""
-    results = results_of(rows)
-    by_policy = {result.policy: result for result in results}
+    table, played = problem.environment, results_of(rows)
+    by_policy = {result.policy: result for result in played}
+    results = sorted(played, key=lambda result: -result.reward.mean)
+    adds = _adds(by_policy, problem.horizon)
+    best_set = [table.names[arm] for arm in table.best_arms(problem.k)]
     return Analysis(
         problem,
         np.array(rows[0]["checkpoints"], np.intp),
-        by_policy,
-        learnable,
-        sorted(results, key=lambda result: -result.reward.mean),
-        not_distinguished(results),
-        _adds(by_policy, problem.horizon),
-        _arm_rows(problem, results),
-        _run_rows(results, problem.horizon),
+        best_set,
+        best_reward=table.best_fixed(problem.k),
+        random_reward=table.random_set(problem.k),
+        missing=float(table.n_missing.sum()) / table.table.size,
+        learnable=learnable,
+        by_policy=by_policy,
+        results=results,
+        learners=[result for result in results if result.policy != "random"],
+        as_good=not_distinguished(played),
+        adds=adds,
+        to_use=next((more for more, (_, reward) in adds.items() if reward.low > 0), "thompson"),
+        arms=_arm_rows(table, best_set, played),
+        run_rows=_run_rows(played, problem.horizon),
     )
 
 
@@ -185,18 +188,18 @@ def not_distinguished(results: Sequence[Result]) -> list[str]:
 
 def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that the report shows as plain data, and the curves of every run."""
-    problem, table = analysis.problem, analysis.problem.environment
+    table = analysis.problem.environment
     known: dict[str, Any] = {
         "settings": dict(settings),
         "n_rounds": table.n_rounds,
         "n_arms": table.n_arms,
         "n_missing": int(table.n_missing.sum()),
         "best_fixed_set": {
-            "arms": [table.names[arm] for arm in table.best_arms(problem.k)],
-            "reward": problem.best_reward,
+            "arms": analysis.best_set,
+            "reward": analysis.best_reward,
         },
         # The word of earlier versions of the file, which programs may read.
-        "chance": {"reward": problem.random_reward},
+        "chance": {"reward": analysis.random_reward},
         "learnable": {
             # Fewer than ten rows have no interval.
             "gap": [one if np.isfinite(one) else None for one in analysis.learnable.gap],
@@ -240,16 +243,17 @@ def _adds(results: Mapping[str, Result], horizon: int) -> dict[str, tuple[str, I
     return found
 
 
-def _arm_rows(problem: TableProblem, results: Sequence[Result]) -> list[dict[str, Any]]:
+def _arm_rows(
+    table: ReplayEnvironment, best_set: Sequence[str], results: Sequence[Result]
+) -> list[dict[str, Any]]:
     """One row per arm, the largest mean first: outcomes, and how often each policy picked it."""
-    table = problem.environment
-    best = set(table.best_arms(problem.k).tolist())
+    best = set(best_set)
     return [
         {
             "arm": table.names[arm],
             "mean_outcome": float(table.means[arm]),
             "n_missing": int(table.n_missing[arm]),
-            "in_best_fixed_set": int(arm in best),
+            "in_best_fixed_set": int(table.names[arm] in best),
             **{f"shown_by_{result.policy}": float(result.shown[arm]) for result in results},
         }
         # Stable: arms with equal means keep the order of the columns.

@@ -144,9 +144,9 @@ def html(
         n_runs=len(analysis.results[0].rewards),
         n_cells=table.n_rounds * table.n_arms,
         n_missing=int(table.n_missing.sum()),
-        best_arms=", ".join(table.names[arm] for arm in table.best_arms(problem.k)),
-        best=f"{problem.best_reward:.4g}",
-        random=f"{problem.random_reward:.4g}",
+        best_arms=", ".join(analysis.best_set),
+        best=f"{analysis.best_reward:.4g}",
+        random=f"{analysis.random_reward:.4g}",
         learnable=analysis.learnable,
         can_be_learned=interval(analysis.learnable.gap),
         warnings=warnings(analysis),
@@ -187,7 +187,7 @@ def _bandit(found: Analysis, settings: dict[str, Any]) -> dict[str, Any]:
 def summary(analysis: Analysis) -> Table:
     """The table for the terminal, which has at most 80 columns."""
     problem = analysis.problem
-    rows = [["best fixed set", f"{problem.best_reward:.4g}", "100%", "", ""]]
+    rows = [["best fixed set", f"{analysis.best_reward:.4g}", "100%", "", ""]]
     if (learnable := _learnable_row(analysis)) is not None:
         rows.append(["learnable", *learnable, ""])
     for result in analysis.results:
@@ -214,9 +214,8 @@ def _learnable_row(analysis: Analysis) -> list[str] | None:
     found = analysis.in_points(analysis.learnable.gap)
     if found is None or not np.isfinite(found.low):
         return None
-    baseline = analysis.problem.random_reward
     share = Interval(*(points / 100 for points in found))
-    return [f"{baseline + analysis.learnable.gap.mean:.4g}", *_share(share, 0)]
+    return [f"{analysis.random_reward + analysis.learnable.gap.mean:.4g}", *_share(share, 0)]
 
 
 def _share(share: Interval | None, digits: int) -> list[str]:
@@ -231,7 +230,7 @@ def _share(share: Interval | None, digits: int) -> list[str]:
 
 def _results_table(analysis: Analysis) -> Table:
     problem = analysis.problem
-    best, random = (f"{value:.4g}" for value in (problem.best_reward, problem.random_reward))
+    best, random = (f"{value:.4g}" for value in (analysis.best_reward, analysis.random_reward))
     # The parentheses say that this is no policy that one could use.
     rows = [["(best fixed set)", best, "100%", "", "", "0"]]
     if (learnable := _learnable_row(analysis)) is not None:
