@@ -14,8 +14,7 @@ from superarm.reporting.files import lacks
 from superarm.reporting.tables import Table, as_csv
 from superarm.studies import own_table
 from superarm.studies.own_log.analysis import Finding, Valued, analyse
-from superarm.studies.own_log.columns import Columns
-from superarm.studies.own_log.sources import Source
+from superarm.studies.own_log.sources import Columns, Source
 from superarm.studies.own_table import OwnTable, TableError
 from superarm.studies.study import Done
 from superarm.version import __version__
