@@ -47,8 +47,8 @@ EXPERIMENTS = {
 }
 # The kinds of cells that the experiments have: the code that can change a row of any of them.
 KINDS = ("lemma1", "lemma2", "play", "rules", "signal", "swap_search")
-# Experiments that can be played at once. The others need what is only known run by run: theta, times,
-# or regret that is equal to the last digit.
+# Experiments that can be played at once. The others need what is only known run by run: theta,
+# times, or regret that is equal to the last digit.
 TOGETHER = ("fig2a", "fig2b", "fig2c")
 _TEMPLATE = Path(__file__).parent / "report.html"
 REDUCED = (
