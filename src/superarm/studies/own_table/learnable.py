@@ -72,7 +72,7 @@ def estimate(table: NDArray[Any], k: int, *, seed: int) -> Learnable:
     # The table itself counts as one of the shuffled ones, which makes the test exact. Equal sums
     # may differ by rounding.
     least = _largest(own * scores, k) - _ROUNDING
-    n_above = np.count_nonzero(_largest(shuffled * scores, k) >= least)
+    n_above = int(np.count_nonzero(_largest(shuffled * scores, k) >= least))
     p_value = (1 + n_above) / (1 + n_shuffled)
     return Learnable(
         gap,
