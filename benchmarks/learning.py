@@ -37,7 +37,7 @@ from learning_picture import picture
 from learning_problems import PROBLEMS as FIRST
 from learning_problems import gap_closed
 from superarm.reporting.figures import render
-from superarm.reporting.statistics import mean_interval, paired_difference, paired_ratio
+from superarm.reporting.statistics import mean_interval, paired_ratio
 from superarm.reporting.tables import Table, as_rich
 
 BEFORE = {**FIRST, **FRESH}
@@ -176,7 +176,7 @@ def table_of(rows: list[dict[str, Any]]) -> Table:
     for name, found in gaps(rows).items():
         first, *others = found
         best = max((set(others) & RIVALS) or others, key=lambda label: found[label].mean())
-        difference = paired_difference(found[first], found[best])
+        difference = mean_interval(found[first] - found[best])
         means = [f"{values.mean():.1f}" for values in found.values()]
         ends = f"{difference.mean:+.1f} ({difference.low:+.1f} to {difference.high:+.1f})"
         n_runs = str(len(found[first]))

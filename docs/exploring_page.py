@@ -33,7 +33,7 @@ from superarm.reporting.figures import (
     render,
 )
 from superarm.reporting.palette import INK, SERIES
-from superarm.reporting.statistics import mean_interval, paired_difference, paired_ratio
+from superarm.reporting.statistics import mean_interval, paired_ratio
 from superarm.reporting.tables import Table, compact
 from superarm.simulation import run_one
 
@@ -117,7 +117,7 @@ def learning_table(rows: list[dict[str, Any]]) -> tuple[Table, dict[str, float]]
         runs = [row["found"] for row in rows if row["problem"] == name]
         found = {label: np.array([run[label][0] for run in runs]) for label in runs[0]}
         best = max(_RIVALS, key=lambda label: found[label].mean())
-        lead = paired_difference(found["thompson"], found[best])
+        lead = mean_interval(found["thompson"] - found[best])
         shown = [f"{found[label].mean():.0f}" for label in ("thompson", *_RIVALS)]
         lines.append([name, *shown, f"{lead.mean:+.1f}"])
         above.append(found["thompson"].mean() - found["CTS"].mean())

@@ -17,7 +17,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,10 @@ from superarm.reporting.figures import render
 from superarm.reporting.tables import compact
 from superarm.studies import Recorded, run
 from superarm.studies.archive import pack, unpack
-from superarm.studies.cell import Recording, Scale, digest, recorded_rows
+from superarm.studies.cell import Recording, Scale, recorded_rows
 from superarm.studies.paper.reproduction import EXPERIMENTS, judge, load, recorded_sweeps
 from superarm.studies.paper.verdicts import Claim, Verdict
-from superarm.studies.store import joined, provenance
+from superarm.studies.store import joined, provenance, sweep_digest
 from superarm.studies.study import Findings
 
 HERE = Path(__file__).parent
@@ -208,9 +208,7 @@ def _pack(manifest: dict[str, Any], store: Recording) -> None:
     if missing := set(EXPERIMENTS) - set(sweeps):
         raise SystemExit(f"the rows of {', '.join(sorted(missing))} are not complete")
     # Of the cells that are packed: a folder may have been begun before an experiment was changed.
-    manifest["sweeps"] = {
-        name: digest([asdict(cell) for cell in cells]) for name, cells in sweeps.items()
-    }
+    manifest["sweeps"] = {name: sweep_digest(cells) for name, cells in sweeps.items()}
     manifest["recorded"] = provenance(sweeps, store)
     cells = [cell for sweep in sweeps.values() for cell in sweep]
     size = pack(ARCHIVE, manifest, cells, store).stat().st_size

@@ -16,7 +16,7 @@ from superarm.catalog import POLICIES
 from superarm.environments import ReplayEnvironment
 from superarm.reporting.figures import Look, band, logarithmic, look, name_curves
 from superarm.reporting.palette import GREEN, ORANGE, PINK, RED, SKY
-from superarm.reporting.statistics import paired_difference
+from superarm.reporting.statistics import mean_interval
 
 # Makes a policy from the number of arms and k.
 Learner = Callable[[int, int], sa.Policy]
@@ -97,7 +97,7 @@ def beside(gaps: Mapping[str, np.ndarray], name: str) -> str:
     ours, theirs = gaps[name], gaps["CTS"]
     if name == "CTS" or len(ours) != len(theirs):
         return ""
-    found = paired_difference(ours, theirs)
+    found = mean_interval(np.subtract(ours, theirs))
     return f"{found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f})"
 
 

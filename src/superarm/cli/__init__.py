@@ -83,13 +83,12 @@ def _one(character: str) -> str:
     return _PLAIN.get(character) or character.encode("ascii", "backslashreplace").decode()
 
 
-@click.group("superarm", cls=_Commands, context_settings=_SETTINGS)
-@click.version_option(
-    __version__, message="superarm %(version)s", help="Show the version and exit."
+app = _Commands(
+    "superarm",
+    commands=[module.command for module in _COMMANDS],
+    context_settings=_SETTINGS,
+    help="Pick the best k of m items, round after round, with few evaluations of the set reward.",
 )
-def app() -> None:
-    """Pick the best k of m items, round after round, with few evaluations of the set reward."""
-
-
-for _module in _COMMANDS:
-    app.add_command(_module.command)
+click.version_option(
+    __version__, message="superarm %(version)s", help="Show the version and exit."
+)(app)

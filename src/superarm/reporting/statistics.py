@@ -14,7 +14,6 @@ __all__ = [
     "Interval",
     "mean_band",
     "mean_interval",
-    "paired_difference",
     "paired_ratio",
     "share_interval",
 ]
@@ -39,6 +38,8 @@ class Interval(NamedTuple):
 
 def mean_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
     """The mean of independent values with Student's interval, which is unbounded for one value.
+
+    For paired runs, the values are the differences of the pairs.
 
     Examples
     --------
@@ -89,7 +90,8 @@ def paired_ratio(values: ArrayLike, others: ArrayLike, level: float = LEVEL) -> 
     if (values < 0).any() or (others <= 0).any():
         raise ValueError(
             f"a ratio needs values of at least 0 and others above 0, got a value of "
-            f"{values.min():g} and another of {others.min():g}; use paired_difference"
+            f"{values.min():g} and another of {others.min():g}; use mean_interval of the "
+            f"differences"
         )
     plain = mean_interval(values / others, level)
     if len(values) == 1:
@@ -100,11 +102,6 @@ def paired_ratio(values: ArrayLike, others: ArrayLike, level: float = LEVEL) -> 
     # The cap keeps both ends finite where two runs differ by orders of magnitude.
     factor = float(np.exp(min((plain.high - plain.mean) / plain.mean, _MOST_LOG)))
     return Interval(plain.mean, plain.mean / factor, plain.mean * factor)
-
-
-def paired_difference(values: ArrayLike, others: ArrayLike, level: float = LEVEL) -> Interval:
-    """The mean over paired runs of ``values - others``."""
-    return mean_interval(np.asarray(values, np.float64) - np.asarray(others, np.float64), level)
 
 
 def share_interval(hits: int, trials: int, level: float = LEVEL) -> Interval:

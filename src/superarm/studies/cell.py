@@ -49,7 +49,8 @@ class Cell:
         """A name that changes with everything the row depends on, superarm's version included."""
         # The version is in the key, because another version may draw other random numbers: its rows
         # must not be taken for the rows of this one.
-        return digest([__version__, self.kind, self.settings, self.seed, self.run])[:_KEY_LENGTH]
+        said = canonical([__version__, self.kind, self.settings, self.seed, self.run])
+        return hashlib.sha256(said.encode()).hexdigest()[:_KEY_LENGTH]
 
     @property
     def is_timed(self) -> bool:
@@ -145,11 +146,6 @@ def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
         rows.append({**about, **recorded.row})
         times.append({**about, **recorded.times})
     return rows, times
-
-
-def digest(value: Any) -> str:
-    """The SHA-256 of plain data."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
 def canonical(value: Any) -> str:

@@ -15,6 +15,7 @@ DIR/report.html            all of it
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -22,13 +23,18 @@ from pathlib import Path
 from typing import Any
 
 from superarm.reporting import RequestError, files
-from superarm.studies.cell import Cell, Recorded, Recording, canonical, digest
+from superarm.studies.cell import Cell, Recorded, Recording, canonical
 
 # What a manifest has besides the settings of its study.
 NOTED = ("sweeps", "recorded", "engines")
 # What it says about the engine: the rows of several engines have the same law.
 ENGINE = ("engine", "torch", "device")
-_MANIFEST = "manifest.json"
+_MANIFEST, _CELL = "manifest.json", "cells/{}.json"
+
+
+def sweep_digest(cells: Sequence[Cell]) -> str:
+    """What a manifest says about the cells of an experiment: another design has another digest."""
+    return hashlib.sha256(canonical([asdict(cell) for cell in cells]).encode()).hexdigest()
 
 
 class Joined:
@@ -97,7 +103,7 @@ class Store:
             # Experiments may be added to a folder later, but an experiment that is there must have
             # the same cells: its report would mix two designs otherwise.
             for name, cells in sweeps.items():
-                sweep = digest([asdict(cell) for cell in cells])
+                sweep = sweep_digest(cells)
                 if found["sweeps"].setdefault(name, sweep) != sweep:
                     raise RequestError(
                         f"{self.folder} holds another sweep of {name}; choose another folder"
@@ -128,16 +134,16 @@ class Store:
 
     def __contains__(self, key: object) -> bool:
         # A file that exists is complete, because files are written whole or not at all.
-        return self._path(key).exists()
+        return (self.folder / _CELL.format(key)).exists()
 
     def __setitem__(self, key: str, recorded: Recorded) -> None:
         self._read.pop(key, None)
-        files.write(self._path(key), canonical(asdict(recorded)) + "\n")
+        files.write(self.folder / _CELL.format(key), canonical(asdict(recorded)) + "\n")
 
     def __getitem__(self, key: str) -> Recorded:
         if key not in self._read:
             try:
-                found = json.loads(self._path(key).read_text("utf-8"))
+                found = json.loads((self.folder / _CELL.format(key)).read_text("utf-8"))
             except FileNotFoundError:
                 raise RequestError(
                     f"{self.folder} has no row of the cell {key}: the study did not finish; run it "
@@ -145,9 +151,6 @@ class Store:
                 ) from None
             self._read[key] = Recorded(**found)
         return self._read[key]
-
-    def _path(self, key: object) -> Path:
-        return self.folder / "cells" / f"{key}.json"
 
 
 def joined(folders: Sequence[Path]) -> tuple[dict[str, Any], Joined]:

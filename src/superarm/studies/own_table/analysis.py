@@ -10,7 +10,7 @@ import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.environments import ReplayEnvironment
-from superarm.reporting.statistics import Interval, mean_interval, paired_difference
+from superarm.reporting.statistics import Interval, mean_interval
 from superarm.studies.cell import Rows
 from superarm.studies.cells.table import NO_GAP, TableProblem
 from superarm.studies.own_table.learnable import Learnable
@@ -168,7 +168,7 @@ def results_of(rows: Rows) -> list[Result]:
                 regret=mean_interval(best[:, -1] - rewards[:, -1]),
                 # Runs with the same number meet the same rows, so that the paired difference has
                 # a much narrower interval than the two means.
-                behind=paired_difference(per_round[first], per_round[policy]),
+                behind=mean_interval(per_round[first] - per_round[policy]),
             )
         )
     return found
@@ -239,7 +239,7 @@ def _adds(results: Mapping[str, Result], horizon: int) -> dict[str, tuple[str, I
         less = "features" if policy == "contexts" and "features" in results else "thompson"
         if less in results:
             got, base = (results[one].rewards[:, -1] / horizon for one in (policy, less))
-            found[policy] = less, paired_difference(got, base)
+            found[policy] = less, mean_interval(got - base)
     return found
 
 

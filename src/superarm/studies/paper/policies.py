@@ -18,7 +18,6 @@ from superarm.reporting.figures import band, logarithmic, look, name_curves, pan
 from superarm.reporting.statistics import (
     Interval,
     mean_interval,
-    paired_difference,
     paired_ratio,
 )
 from superarm.reporting.tables import Table
@@ -123,7 +122,7 @@ def regret_numbers(rows: Rows) -> dict[str, Any]:
         exponents, tenfolds = growth(runs, at, horizon)
         policies[label] = {
             "regret": runs[:, -1].tolist(),
-            "minus_cts": paired_difference(runs[:, -1], exact)._asdict(),
+            "minus_cts": mean_interval(runs[:, -1] - exact)._asdict(),
             "of_cts": paired_ratio(runs[:, -1], exact)._asdict(),
             "of_random": paired_ratio(runs[:, -1], random)._asdict(),
             "evaluations_per_round": float(evaluations[label][:, -1].mean() / horizon),
@@ -147,7 +146,8 @@ def growth(runs: FloatArray, at: IndexArray, t: float) -> tuple[FloatArray, Floa
     rounds adds to the regret, over the one before. It is 1 for regret like log(t), and 10 for
     regret in proportion to t.
     """
-    last, middle, first = (value_at(runs, at, round_) for round_ in (t, t / 10, t / 100))
+    # Interpolated between checkpoints, as by `value_at`.
+    last, middle, first = np.transpose([np.interp((t, t / 10, t / 100), at, run) for run in runs])
     # A policy that lost nothing early on has no growth to divide by.
     before = np.maximum(middle - first, _LEAST_GROWTH)
     return np.asarray(np.log10(last / middle)), np.asarray((last - middle) / before)

@@ -14,7 +14,7 @@ import numpy as np
 
 from superarm.reporting.figures import panels
 from superarm.reporting.palette import FAINT, SERIES
-from superarm.reporting.statistics import LEVEL, Interval, paired_difference, paired_ratio
+from superarm.reporting.statistics import LEVEL, Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.claims.growth import SLIGHTLY
@@ -116,8 +116,8 @@ def _ratios(law: str, part: Rows, level: float) -> list[dict[str, Any]]:
                     "of_cts": paired_ratio(regret[label], regret[CTS], level)._asdict(),
                     "of_random": paired_ratio(regret[label], regret[RANDOM])._asdict(),
                     "cts_of_random": learned._asdict(),
-                    "exponent_minus_cts": paired_difference(
-                        exponents[label], exponents[CTS], level
+                    "exponent_minus_cts": mean_interval(
+                        exponents[label] - exponents[CTS], level
                     )._asdict(),
                 }
             )
