@@ -36,9 +36,10 @@ from learning_parts import arrivals, arrivals_table, speed, speed_table
 from learning_picture import picture
 from learning_problems import PROBLEMS as FIRST
 from learning_problems import gap_closed
+from superarm.cli.common import as_rich
 from superarm.reporting.figures import render
 from superarm.reporting.statistics import mean_interval, paired_ratio
-from superarm.reporting.tables import Table, as_rich
+from superarm.reporting.tables import Table
 
 BEFORE = {**FIRST, **FRESH}
 PROBLEMS = {**LATEST, **BEFORE}

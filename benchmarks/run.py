@@ -19,8 +19,9 @@ from typing import Any
 from rich.console import Console
 
 from suite import files, measure, ratios
+from superarm.cli.common import as_rich
 from superarm.reporting.jobs import bar, processes
-from superarm.reporting.tables import Table, as_rich
+from superarm.reporting.tables import Table
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from superarm.cli import app
+from superarm.cli.common import as_rich, print_table
 from superarm.reporting.jobs import bar
-from superarm.reporting.tables import Table, as_rich, print_table
+from superarm.reporting.tables import Table
 
 ROWS = [
     ["Thompson sampling", "1234567.25", "12 (-279 to 366)"],

@@ -20,7 +20,7 @@ import superarm as sa
 from commands import run as command
 from forked_server import Forked
 from superarm import theory
-from superarm.reporting.tables import as_rich
+from superarm.cli.common import as_rich
 from superarm.studies import RequestError, Scale, Store, paper, run
 from superarm.studies.archive import pack
 from superarm.studies.code import versions

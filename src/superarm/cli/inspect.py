@@ -243,8 +243,6 @@ def _print(found: Inspection) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from superarm.reporting.tables import print_table
-
     console = Console()
     console.print(found.summary(), markup=False, highlight=False)
     table = Table()
@@ -255,7 +253,7 @@ def _print(found: Inspection) -> None:
     table.add_column("worst", justify="right")
     for name, verdict, *rest in found.table():
         table.add_row(name, f"[{_STYLES.get(verdict, 'dim')}]{verdict}[/]", *rest)
-    print_table(console, table)
+    common.print_table(console, table)
     notes = [*found.meaning(), *found.remarks()]
     for line in [*notes, "", *found.advice()]:
         # Brackets in these lines are Python, not markup.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from superarm.offpolicy.shown import ShownLog
 from superarm.reporting import RequestError, files
-from superarm.reporting.files import lacks
-from superarm.reporting.tables import Table, as_csv
+from superarm.reporting.files import as_csv, lacks
+from superarm.reporting.tables import Table
 from superarm.studies import own_table
 from superarm.studies.own_log.analysis import Finding, Valued, analyse
 from superarm.studies.own_log.sources import Columns, Source

@@ -17,7 +17,7 @@ from superarm.reporting import files
 from superarm.reporting.figures import Look, band, inline, look, name_curves, panels, render
 from superarm.reporting.palette import INK, RED
 from superarm.reporting.statistics import Interval
-from superarm.reporting.tables import Table, as_csv
+from superarm.reporting.tables import Table
 from superarm.studies.cells.knowing import shared_of
 from superarm.studies.cells.table import part_of
 from superarm.studies.own_table.analysis import Analysis, numbers
@@ -54,8 +54,8 @@ def write(
     """
     texts = {
         "numbers.json": json.dumps(numbers(found, settings), indent=1, allow_nan=False) + "\n",
-        "runs.csv": as_csv(found.run_rows),
-        "arms.csv": as_csv(found.arms),
+        "runs.csv": files.as_csv(found.run_rows),
+        "arms.csv": files.as_csv(found.arms),
         "bandit.json": json.dumps(_bandit(found, settings), ensure_ascii=False) + "\n",
     }
     # Without the packages that draw, people still get their numbers.
