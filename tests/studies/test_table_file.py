@@ -156,6 +156,18 @@ BAD = {
         "1,0,0.5\n0,1,1\n",
         "line 1: expected the names of the arms, got outcomes: '1', '0', '0.5'",
     ),
+    "no line of names, and outcomes of 0 and 1": (
+        "0,1,1\n0,1,1\n",
+        "line 1: expected the names of the arms, got outcomes: '0', '1', '1'",
+    ),
+    "a decimal comma between commas": (
+        'ham,egg\n1,"0,5"\n',
+        "got '0,5'; write 0.5 for 0,5, or separate the cells with semicolons",
+    ),
+    "lines of old computers": (
+        "ham,egg\r1,0\r0,1\r",
+        "dishes.csv has lines that end as on old Macintosh.*save the table as CSV",
+    ),
     "an empty column": (
         "ham,egg\n1,\n0,NA\n",
         "column 'egg' has no outcome in any line.*--skip egg",

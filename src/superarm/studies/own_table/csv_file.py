@@ -106,6 +106,11 @@ def opened(path: Path, where: str = "") -> Iterator[Lines]:
                 f"{path.name} is {'a workbook or an archive' if workbook else text}; expected a "
                 f"CSV file: save the table as CSV (UTF-8) from your spreadsheet"
             )
+        if b"\r" in start and b"\n" not in start:
+            raise TableError(
+                f"{path.name} has lines that end as on old Macintosh computers; expected the line "
+                f"ends of Windows, Linux or macOS: save the table as CSV (UTF-8) again"
+            )
         file.seek(0)
         separator = _separator(file.readlines(_FIRST_LINES))
         file.seek(0)
@@ -190,6 +195,8 @@ def advice(text: str) -> str:
     """How to write a cell that could not be read."""
     if text.endswith("%"):
         return "write 0.5 for 50%"
+    if _is_number(with_point(text)) and not _is_number(text):
+        return "write 0.5 for 0,5, or separate the cells with semicolons"
     try:
         value = float(text)
     except ValueError:
@@ -199,6 +206,14 @@ def advice(text: str) -> str:
     if value > 1:
         return "divide the outcomes by the largest value that they can have"
     return "rescale the outcomes so that the worst is 0 and the best is 1"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def some(texts: Sequence[str]) -> str:
