@@ -98,7 +98,9 @@ def as_arms(arms: ArrayLike, n_arms: int) -> IndexArray:
 
 def as_unit(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
     """Floats in [0, 1] of the given shape; NaN and infinities are refused."""
-    given = _as_whole(values, name)
+    if isinstance(values, MaskedArray):
+        _refuse_masked(values, name)
+    given = np.asarray(values)
     if given.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {given.shape}")
     if given.dtype.kind not in "biuf":
@@ -182,7 +184,9 @@ def as_values(values: ArrayLike, pools: Any, reward: object) -> FloatArray:
 
 def as_finite(values: ArrayLike, name: str, *, ndim: int, least: float = -math.inf) -> FloatArray:
     """Finite floats of ``ndim`` dimensions, none below ``least``; always a copy."""
-    given = _as_whole(values, name)
+    if isinstance(values, MaskedArray):
+        _refuse_masked(values, name)
+    given = np.asarray(values)
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
     numbers = np.array(given, dtype=np.float64)
@@ -246,14 +250,13 @@ def as_state(
     return loaded
 
 
-def _as_whole(values: ArrayLike, name: str) -> NDArray[Any]:
-    """An array. Refuses masked values: numpy would use the numbers below the mask."""
-    if isinstance(values, MaskedArray) and values.mask.any():
+def _refuse_masked(values: Any, name: str) -> None:
+    """Refuse masked values: numpy would use the numbers below the mask."""
+    if values.mask.any():
         raise ValueError(
             f"{name} must have no masked values, got {np.count_nonzero(values.mask)}; leave these "
             f"out, or use values.filled(...)"
         )
-    return np.asarray(values)
 
 
 def as_number(value: Any, name: str) -> float:
