@@ -146,12 +146,15 @@ def _separator(start: list[bytes]) -> str:
     """
     # Two lines are enough: the names and one round must have equally many cells.
     lines = list(islice((line for line in _decoded(start) if line.strip()), 2))
-    try:
-        widths = {
-            sign: [len(row) for row in csv.reader(lines, delimiter=sign)] for sign in SEPARATORS
-        }
-    except csv.Error as error:
-        raise TableError(f"line 1 or 2: {error}; is a quotation mark not closed?") from None
+    widths: dict[str, list[int]] = {}
+    for sign in SEPARATORS:
+        # With the wrong separator a line is one cell, which is too long if there are many names.
+        try:
+            widths[sign] = [len(row) for row in csv.reader(lines, delimiter=sign)]
+        except csv.Error as error:
+            widths[sign], failed = [], error
+    if not any(widths.values()) and lines:
+        raise TableError(f"line 1 or 2: {failed}; is a quotation mark not closed?")
     return max(
         SEPARATORS,
         key=lambda sign: (len(set(widths[sign])) == 1 and widths[sign][0] > 1, widths[sign][:1]),
