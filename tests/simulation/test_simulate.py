@@ -71,7 +71,7 @@ def test_without_known_means_values_are_of_the_outcomes():
         sa.cts(sa.LinearReward(4), 2), Coins(), horizon=20, rng=np.random.default_rng(0)
     )
     np.testing.assert_allclose(trace.values, trace.outcomes.sum(axis=1))
-    with pytest.raises(ValueError, match="regret needs best_value"):
+    with pytest.raises(ValueError, match=r"regret needs best_value.*ChangingInstance\("):
         trace.regret()
 
 

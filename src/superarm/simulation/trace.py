@@ -92,8 +92,9 @@ class Trace:
         best = self.best_value if best_value is None else best_value
         if np.isnan(best).any():
             raise ValueError(
-                "regret needs best_value, the value of the best set: this environment did not "
-                "know it"
+                "regret needs best_value, the value of the best set, and this environment did not "
+                "know it; pass it, or simulate with superarm.simulation.ChangingInstance("
+                "environment, reward, k), which finds the best set"
             )
         # Sum over t of r(S*; mu) - r(S_t; mu): by values at the true means, not by outcomes, so
         # that the noise of the outcomes is not part of it.
