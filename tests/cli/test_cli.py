@@ -161,7 +161,7 @@ def test_a_missing_package_is_no_invalid_value(monkeypatch, arguments, lacking, 
         return None if name == lacking else find_spec(name)
 
     monkeypatch.setattr("superarm.cli.common.find_spec", found)
-    monkeypatch.setattr("superarm.reporting.find_spec", found)
+    monkeypatch.setattr("superarm.reporting.files.find_spec", found)
     refused = run(*arguments)
     assert refused.exit_code == 2
     assert says in " ".join(refused.output.split())
