@@ -40,7 +40,7 @@ _SETTINGS = (*NAMES, "discount")
 class LinearBelief:
     """theta_i = x_i·w + u_i: features say something about an arm, and its own outcomes the rest.
 
-    w ~ N(0, s² I) but for an intercept, u_i ~ N(0, tau²), and outcomes have the variance sigma²
+    w ~ N(0, s² I) except for an intercept, u_i ~ N(0, tau²), and outcomes have the variance sigma²
     about theta_i. The posterior is exact. s, tau and sigma are learned from all arms by marginal
     likelihood, so that useless features get coefficients of about 0. Without features it is a
     Gaussian hierarchy. theta is cut to [0, 1].

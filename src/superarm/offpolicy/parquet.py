@@ -116,7 +116,7 @@ class ParquetLog:
         Parameters
         ----------
         target
-            The probability that each item is in the target's set; 0 for those that are not there.
+            The probability that each item is in the target's set; 0 for missing items.
         level
             The probability with which the interval should cover the true value.
         executor

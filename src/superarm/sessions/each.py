@@ -36,7 +36,7 @@ def asks_each(session: Session) -> bool:
 
 
 def most_each(session: Session) -> int:
-    """How many decisions `ask_each` can make, once those that are due have expired.
+    """How many decisions `ask_each` can make, once all due decisions have expired.
 
     No more than until another one is due.
     """
