@@ -284,7 +284,7 @@ class Counted(SameDeclarations):
         if (look := LOOK.get()) is not None:
             look()
         self.evaluations += self.repeats
-        value = as_value(self.uncounted(arms, means), arms, self.uncounted)
+        value = as_value(self.uncounted(arms, means), arms)
         return value if self.hear is None else self.hear(arms, value)
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
@@ -292,5 +292,5 @@ class Counted(SameDeclarations):
         if (look := LOOK.get()) is not None:
             look()
         self.evaluations += len(pools) * self.repeats
-        values = as_values(self.uncounted.batch(pools, theta), pools, self.uncounted)
+        values = as_values(self.uncounted.batch(pools, theta), pools)
         return values if self.hear is None else self.hear(pools, values)

@@ -149,7 +149,7 @@ class DateColumn:
         return tuple(f"{self.name} {value}" for value in values)
 
     def encode(self, values: list[Any]) -> FloatArray:
-        """Shape (len(values), len(names)). A missing date is 0, with a 1 in a feature of its own."""
+        """Shape (len(values), len(names)). A missing date is 1 in a feature of its own, else 0."""
         features = np.zeros((len(values), len(self.names)))
         for row, value in enumerate(values):
             if is_missing(value):
