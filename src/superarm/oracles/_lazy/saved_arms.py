@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.core.arguments import as_finite
+from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.oracles._lazy.single_arms import Audits, SingleArms
 
 _IN_STATE = ("monotone", "concave", "used", "warned")
@@ -39,20 +39,7 @@ def from_state(state: dict[str, Any], n_points: int) -> SingleArms:
             f"got n_points={state.get('n_points')} and {sorted(state)}"
         )
     memory = state["memory"]
-    missing = [name for name in ("n", "x", "f") if name not in memory]
-    if missing:
-        raise ValueError(f"state must have {missing[0]!r}, got only {sorted(memory)}")
-    n = as_finite(memory["n"], "state['n']", ndim=1, least=0.0).astype(np.intp)
-    declared = memory.get("lipschitz", [])
-    lipschitz = as_finite(declared, "state's lipschitz", ndim=1, least=0.0)
-    if n.max() > n_points:
-        raise ValueError(
-            f"state must have at most {n_points} points per arm (n_points), got {n.max()}"
-        )
-    if lipschitz.shape != n.shape:
-        raise ValueError(
-            f"state must have a lipschitz for each of {len(n)} arms, got {len(lipschitz)}"
-        )
+    n, lipschitz = _counts(memory, n_points)
     monotone, concave = bool(state["monotone"]), bool(state["concave"])
     known = SingleArms(lipschitz, n_points, monotone=monotone, concave=concave)
     there = np.arange(n_points) < n[:, None]
@@ -68,3 +55,22 @@ def from_state(state: dict[str, Any], n_points: int) -> SingleArms:
     known.empty = None if state.get("empty") is None else float(state["empty"])
     known.audits = Audits.of(state.get("audits"))
     return known
+
+
+def _counts(memory: dict[str, Any], n_points: int) -> tuple[IndexArray, FloatArray]:
+    """How many points each arm has, and its B, shape (n_arms,) each."""
+    missing = [name for name in ("n", "x", "f") if name not in memory]
+    if missing:
+        raise ValueError(f"state must have {missing[0]!r}, got only {sorted(memory)}")
+    n = as_finite(memory["n"], "state['n']", ndim=1, least=0.0).astype(np.intp)
+    declared = memory.get("lipschitz", [])
+    lipschitz = as_finite(declared, "state's lipschitz", ndim=1, least=0.0)
+    if n.max() > n_points:
+        raise ValueError(
+            f"state must have at most {n_points} points per arm (n_points), got {n.max()}"
+        )
+    if lipschitz.shape != n.shape:
+        raise ValueError(
+            f"state must have a lipschitz for each of {len(n)} arms, got {len(lipschitz)}"
+        )
+    return n, lipschitz
