@@ -67,7 +67,7 @@ def parts_of(
 
 
 def _starts(groups: Sequence[_Group], most: int) -> list[_Group]:
-    """The groups with which a new part begins, without the first; groups are in order of ``low``."""
+    """The groups, in order of ``low``, with which a new part begins, without the first one."""
     starts: list[_Group] = []
     n_rows, last = 0, groups[0].low
     for group in groups:
