@@ -24,7 +24,7 @@ _SCREEN = 0.1  # of the budget, for the first probes of what is required
 
 
 @dataclass
-class Group:
+class ProbeGroup:
     """Properties that one probe is about, the probe, and the evaluations per probe."""
 
     names: tuple[str, ...]
@@ -36,29 +36,29 @@ class Group:
 
 def groups(
     n_arms: int, k: int, claims: set[str], required: Required, separable: shape.Separable
-) -> list[Group]:
+) -> list[ProbeGroup]:
     """What can decide between oracles, in the order in which it is probed."""
     found = []
     if "additive" in claims:
-        found.append(Group(("additive",), _one("additive", shape.additive), 6))
+        found.append(ProbeGroup(("additive",), _one("additive", shape.additive), 6))
     if 1 < k < n_arms:
         cost = separable.n_evaluations(n_arms, k)
-        found.append(Group(("separable",), _one("separable", separable), cost))
-    found.append(Group(("submodular", "monotone in S"), interactions, 4))
+        found.append(ProbeGroup(("separable",), _one("separable", separable), cost))
+    found.append(ProbeGroup(("submodular", "monotone in S"), interactions, 4))
     absent = ("zero_is_absent",) if required.zero_is_absent else ()
     cost = required.n_evaluations(n_arms)
-    found.append(Group((*required.names, *absent), required, cost, "required, declared"))
+    found.append(ProbeGroup((*required.names, *absent), required, cost, "required, declared"))
     rising = tuple(name for name in ("monotone", "concave") if name in claims)
     if rising:
-        found.append(Group(rising, alone, 3))
+        found.append(ProbeGroup(rising, alone, 3))
     if "diminishing" in claims:
-        found.append(Group(("diminishing",), _one("diminishing", shape.diminishing), 4))
+        found.append(ProbeGroup(("diminishing",), _one("diminishing", shape.diminishing), 4))
     return found
 
 
 def probe_within(
     budget: int,
-    table: list[Group],
+    table: list[ProbeGroup],
     ledger: Ledger,
     checks: SubChecks,
     search: InteractionSearch,
@@ -93,7 +93,7 @@ def probe_within(
             return
 
 
-def _probe_block(group: Group, ledger: Ledger, draw: RandomInputs, budget: int) -> None:
+def _probe_block(group: ProbeGroup, ledger: Ledger, draw: RandomInputs, budget: int) -> None:
     """Probe the properties of a group a few times at once."""
     ledger.watch.about = group.label or group.names[0]
     n_block = _n_block(group, ledger.left(budget))
@@ -120,7 +120,7 @@ def _probe_large(ledger: Ledger, draw: RandomInputs, budget: int) -> None:
             ledger.add_better(found)
 
 
-def _n_block(group: Group, left: int) -> int:
+def _n_block(group: ProbeGroup, left: int) -> int:
     """How many probes run at once: few at first, because most violations show at once."""
     n = min(settings.BLOCK, group.n_probes, n_clean() - group.n_probes)
     return min(max(1, n), left // group.evaluations)
@@ -155,7 +155,7 @@ def _try_greedy(ledger: Ledger, draw: RandomInputs, budget: int) -> bool:
     return False
 
 
-def _next(table: list[Group], ledger: Ledger, left: int, k: int) -> Group | None:
+def _next(table: list[ProbeGroup], ledger: Ledger, left: int, k: int) -> ProbeGroup | None:
     """The group whose probes may change the recommendation; None if there is none, or no budget."""
     if ledger.noise.unknown and left >= _NOISE.evaluations:
         return _NOISE  # no comparison says anything before
@@ -192,4 +192,4 @@ def _one(name: str, probe: ProbeOnce) -> Combined:
     return asking
 
 
-_NOISE = Group(("deterministic",), _one("deterministic", repeat_once), 2)
+_NOISE = ProbeGroup(("deterministic",), _one("deterministic", repeat_once), 2)

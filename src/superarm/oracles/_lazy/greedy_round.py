@@ -11,7 +11,7 @@ from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.core.declarations import is_diminishing
 from superarm.core.warn import warn_user
 from superarm.oracles._lazy.audits import rival_to_audit
-from superarm.oracles._lazy.gains import Base, RememberedGains, hoped, pack
+from superarm.oracles._lazy.gains import Base, RememberedGains, pack, upper_of_all
 from superarm.oracles._lazy.single_arms import Audits
 from superarm.oracles._lazy.stage import Stage
 
@@ -219,7 +219,7 @@ class GreedyRound:
         if not bases:
             return []
         # With the values that the bases had: their values now would cost evaluations.
-        bounds = hoped(bases, stage.theta, known.lipschitz, diminishing=known.diminishing)
+        bounds = upper_of_all(bases, stage.theta, known.lipschitz, diminishing=known.diminishing)
         arms = np.concatenate([base.arms for base in bases])
         places = ((bounds < gain) & stage.in_question(gain)[arms]).nonzero()[0]
         # Where the answers of each base begin among these places.
@@ -266,8 +266,8 @@ class GreedyRound:
         stage.here.add(members, stage.theta[members], bounds)
         each = np.zeros(len(stage.theta))
         each[arms] = expected
-        hoped = np.add.reduceat(each[members], ends - sizes)
-        failing = float(np.mean(values - stage.worth > hoped))
+        expected_of_groups = np.add.reduceat(each[members], ends - sizes)
+        failing = float(np.mean(values - stage.worth > expected_of_groups))
         self.known.factor *= 1.0 + _FACTOR_STEP * (failing - _FAILING_GROUPS)
 
     def _values(self, stage: Stage, pools: Pools) -> FloatArray:
