@@ -152,7 +152,7 @@ class Policy:
         The arms may be any distinct ones, not only those of the last `ask`. ``context`` is that of
         the round in which they were pulled. ``places`` are the places in which they were shown, 0
         for the first, if not all of them are given in that order. Only beliefs that need places
-        get them (`LearnsPlaces`). The outcomes of the first ``n_before`` arms are already learnt:
+        get them (`LearnsPlaces`). The outcomes of the first ``n_before`` arms are already learned:
         beliefs that look at the whole list need them once more (`LearnsLists`), and no other
         belief may get any.
         """

@@ -1,4 +1,4 @@
-"""One round of lazy greedy: the evaluations, and what is learnt from them."""
+"""One round of lazy greedy: the evaluations, and what is learned from them."""
 
 from __future__ import annotations
 
