@@ -1,7 +1,8 @@
 """The throughput of the service as ratios: against the framework, the library, and with workers.
 
     python benchmarks/load.py [--rounds N] [--seconds S] [--postgres URL] [--events N]
-                              [--old FILE.db] [--no-workers] [--share S] [--out FILE.json]
+                              [--old FILE.db] [--no-workers] [--share S] [--clients-in N]
+                              [--out FILE.json]
     python benchmarks/load.py --from FILE.json
 
 5 of 5,000 arms, 64 clients with one request at a time, everything durable. Ratios are of figures
@@ -19,13 +20,15 @@ The bandit with many events is made once, in about a minute of processor time pe
 in the file of ``--old`` if that is given. ``--rounds 0`` measures only what is beside it.
 
 Clients and servers share the cores of the machine. So the ratios of processor time per request are
-shown as well: those of a machine with cores to spare.
+shown as well: those of a machine with cores to spare. On such a machine ``--clients-in 4`` spreads
+the clients over four processes, so that no server waits for a client that waits for its own core.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -96,30 +99,44 @@ def library(seconds: float) -> dict[str, float]:
 
 
 def load(
-    server: Server, bandits: list[str], seconds: float, database: str = "", **more: int
+    server: Server, bandits: list[str], options: Any, database: str = "", **more: Any
 ) -> dict[str, float]:
     """What clients measured, and what the server and the database used per request."""
-    given = [str(server.port), ",".join(bandits), "--seconds", str(seconds)]
-    for name, value in {"clients": CLIENTS, **more}.items():
-        given += [f"--{name}", str(value)]
+    given = {"seconds": options.seconds, "clients": CLIENTS, "bulk": 0, **more}
     before = costs(server, database)
-    done = subprocess.run(
-        [sys.executable, str(HERE / "load_clients.py"), *given], capture_output=True, text=True
-    )
-    if done.returncode:
-        raise RuntimeError(f"the clients failed: {done.stderr[-2000:]}")
-    found, used = json.loads(done.stdout), costs(server, database) - before
-    each = sorted(found["ask_s"] + found["tell_s"])
+    found = clients(server.port, bandits, given, options.clients_in)
+    used, n_all = costs(server, database) - before, sum(one["n_all"] for one in found)
+    each = sorted(took for one in found for took in one["ask_s"] + one["tell_s"])
     return {
-        "per_s": len(each) * found["per_request"] / found["seconds"],
+        "per_s": sum(one["n_timed"] / one["seconds"] for one in found),
         "p50_ms": 1e3 * each[len(each) // 2],
         "p99_ms": 1e3 * each[len(each) * 99 // 100],
-        "cpu_ms": 1e3 * used.server_s / found["n_all"],
-        "http_cpu_ms": 1e3 * used.http_s / found["n_all"],
-        "database_cpu_ms": 1e3 * used.database_s / found["n_all"],
-        "bytes": used.n_bytes / found["n_all"],
-        "clients_cpu_ms": 1e3 * found["clients_cpu_s"] / found["n_all"],
+        "cpu_ms": 1e3 * used.server_s / n_all,
+        "http_cpu_ms": 1e3 * used.http_s / n_all,
+        "database_cpu_ms": 1e3 * used.database_s / n_all,
+        "bytes": used.n_bytes / n_all,
+        "clients_cpu_ms": 1e3 * sum(one["clients_cpu_s"] for one in found) / n_all,
     }
+
+
+def clients(
+    port: int, bandits: list[str], given: dict[str, Any], n_processes: int
+) -> list[dict[str, Any]]:
+    """What each process of clients measured. The clients are spread evenly over the processes."""
+    n_clients, started = given["clients"], []
+    bounds = [n_clients * n // n_processes for n in range(n_processes + 1)]
+    for first, end in itertools.pairwise(sorted(set(bounds))):
+        arguments = [str(port), ",".join(bandits)]
+        for name, value in {**given, "clients": end - first, "first": first}.items():
+            arguments += [f"--{name}", str(value)]
+        program = [sys.executable, str(HERE / "load_clients.py"), *arguments]
+        started.append(subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+    # All of them end at the same time, and print only then.
+    ended = [process.communicate() for process in started]
+    for process, (_, error) in zip(started, ended, strict=True):
+        if process.returncode:
+            raise RuntimeError(f"the clients failed: {error.decode()[-2000:]}")
+    return [json.loads(said) for said, _ in ended]
 
 
 @contextlib.contextmanager
@@ -143,20 +160,20 @@ def rounds(folder: Path, databases: tuple[str, str], options: Any) -> list[dict[
             two, others = stack.enter_context(started(folder, databases[1], "--workers", "2"))
         for _ in range(options.rounds):
             row: dict[str, Any] = {"library": library(seconds / 2)}
-            row["bare"] = load(bare, ["aaaaaaaaaa"], seconds)
-            row["single"] = load(one, bandits[:1], seconds, databases[0])
-            row["bulk"] = load(one, bandits[:1], seconds, databases[0], clients=2, bulk=BULK)
+            row["bare"] = load(bare, ["aaaaaaaaaa"], options)
+            row["single"] = load(one, bandits[:1], options, databases[0])
+            row["bulk"] = load(one, bandits[:1], options, databases[0], clients=2, bulk=BULK)
             if options.workers:
-                row["one worker"] = load(one, bandits[:2], seconds, databases[0])
-                row["two workers"] = load(two, others[:2], seconds, databases[1])
+                row["one worker"] = load(one, bandits[:2], options, databases[0])
+                row["two workers"] = load(two, others[:2], options, databases[1])
             if options.workers and options.share:
                 pids = [pid for server in (one, two) for pid in workers_of(server.process.pid)]
                 with limited(pids, options.share):
-                    row["one limited"] = load(one, bandits[:2], seconds, databases[0])
-                    row["two limited"] = load(two, others[:2], seconds, databases[1])
-            row["default"] = load(one, bandits[2:], seconds, databases[0])
+                    row["one limited"] = load(one, bandits[:2], options, databases[0])
+                    row["two limited"] = load(two, others[:2], options, databases[1])
+            row["default"] = load(one, bandits[2:], options, databases[0])
             more = {"clients": 2, "bulk": BULK}
-            row["default, bulk"] = load(one, bandits[2:], seconds, databases[0], **more)
+            row["default, bulk"] = load(one, bandits[2:], options, databases[0], **more)
             found.append(row)
     return found
 
@@ -184,7 +201,7 @@ def busy(folder: Path, database: str, options: Any) -> dict[str, Any]:
         wide = client.create("wide", WIDE, K, belief="beta", seed=1).id
         sleeping = client.create("sleeping", 20, 2, reward="sleeping", belief="beta", seed=1).id
         with beside(server.url, old, wide, sleeping) as counts:
-            found = load(server, bandits[:1], 3 * options.seconds)
+            found = load(server, bandits[:1], options, seconds=3 * options.seconds)
     return {**found, "events": options.events, "beside": counts}
 
 
@@ -293,6 +310,9 @@ def main() -> None:
     parser.add_argument(
         "--share", type=float, default=0.0, help="of a core for each worker; 0 for no limit"
     )
+    parser.add_argument(
+        "--clients-in", type=int, default=1, metavar="N", help="processes for the clients"
+    )
     parser.add_argument("--no-workers", dest="workers", action="store_false")
     parser.add_argument("--folder", help="where files go, for the disk that they are to be on")
     parser.add_argument("--out", type=Path)
@@ -304,6 +324,7 @@ def main() -> None:
         print(markdown(json.loads(options.given.read_text())))
         return
     found: dict[str, Any] = {"m": M, "k": K, "clients": CLIENTS, "cores": os.cpu_count()}
+    found["clients_in"] = options.clients_in
     kinds = KINDS if options.postgres else ("sqlite",)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for kind in kinds:

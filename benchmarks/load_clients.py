@@ -1,6 +1,7 @@
 """Clients that send requests as fast as they are answered. Started by load.py.
 
-    python benchmarks/load_clients.py PORT BANDIT[,BANDIT...] [--clients N] [--seconds S] [--bulk N]
+    python benchmarks/load_clients.py PORT BANDIT[,BANDIT...] [--clients N] [--first N]
+                                [--seconds S] [--bulk N]
 
 Each client has one connection and one request at a time: a decision, then its outcomes, and again.
 With ``--bulk`` each request has so many decisions, or the outcomes of so many. Prints JSON: the
@@ -107,7 +108,7 @@ def play(options: argparse.Namespace) -> dict[str, Any]:
     bandits = options.bandits.split(",")
     clients = {}
     poll = select.epoll()
-    for number in range(options.clients):
+    for number in range(options.first, options.first + options.clients):
         bandit = bandits[number % len(bandits)]
         client = Client(options.port, bandit, options.bulk, number)
         clients[client.socket.fileno()] = client
@@ -132,7 +133,7 @@ def play(options: argparse.Namespace) -> dict[str, Any]:
         "seconds": now - begin,
         "ask_s": sorted(seconds[True]),
         "tell_s": sorted(seconds[False]),
-        "per_request": options.bulk or 1,
+        "n_timed": sum(map(len, seconds.values())) * (options.bulk or 1),
         "n_all": n_all * (options.bulk or 1),
         "clients_cpu_s": time.process_time() - cpu,
     }
@@ -143,6 +144,7 @@ if __name__ == "__main__":
     parser.add_argument("port", type=int)
     parser.add_argument("bandits")
     parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--first", type=int, default=0, help="number of the first client")
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--warm-up", type=float, default=1.0)
     parser.add_argument("--bulk", type=int, default=0)
