@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from superarm.beliefs._equal_arms import EqualArms
 from superarm.beliefs._many_rounds import MOST_ARMS, Rounds, one_by_one
 from superarm.beliefs._many_tops import ManyTops
-from superarm.beliefs._next_of_groups import next_tops
+from superarm.beliefs._next_of_groups import next_of_groups
 from superarm.beliefs._scores import MixedPosteriors
 from superarm.beliefs._tails import LargeValues
 from superarm.beliefs._top_of_groups import TopOfGroups
@@ -58,7 +58,7 @@ def sample_tops(
     """The same as n calls of ``sample_top`` in law, in less time: shape (n, k) each."""
     n, k, tops = as_count(n, "n", least=1), as_k(k, self.n_arms), tops_of(self)
     if n >= _FEWEST and tops.large is not None:
-        return next_tops(tops, tops.large, n, k, rng=rng)
+        return next_of_groups(tops, tops.large, n, k, rng=rng)
     rows = [tops.draw(k, rng=rng) for _ in range(n)]
     return np.array([arms for arms, _ in rows]), np.array([values for _, values in rows])
 

@@ -22,7 +22,7 @@ _BLOCK = 1 << 20  # scores at a time, to bound the memory
 _AT_ONCE = 4  # arms of a group that may have more, then 16, and so on: each round takes time
 
 
-def next_tops(
+def next_of_groups(
     top: TopOfGroups, large: LargeValues, n: int, k: int, *, rng: np.random.Generator
 ) -> tuple[IndexArray, FloatArray]:
     """What ``top.draw`` returns, for n independent samples: shape (n, k) each."""

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from superarm.beliefs._design import Design, Structure
 from superarm.beliefs._disjoint import DisjointModel
 from superarm.beliefs._linear_round import MIDDLE, Contributions, LinearRound
-from superarm.beliefs._linear_top import LinearTop, Scores
+from superarm.beliefs._linear_top import LawOfScores, LinearTop
 from superarm.beliefs._mixed import MixedModel
 from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs._variances import Variances, is_due
@@ -217,10 +217,10 @@ class LinearBelief:
             self._model.refit(_N_STEPS)
             self._n_fitted = float(self._n_seen)
 
-    def _law(self) -> Scores:
+    def _law(self) -> LawOfScores:
         law = self.scores.law
         own_std = max(law.own_std, _LEAST_OWN_STD)
-        return Scores(law.spread, law.common_std, own_std, self._rise)
+        return LawOfScores(law.spread, law.common_std, own_std, self._rise)
 
     def _rise(self, std: FloatArray) -> FloatArray:
         """What raises z_i, for the deviations of theta_i about what all arms share."""

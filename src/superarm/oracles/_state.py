@@ -27,18 +27,18 @@ def check_loaded(n_arms: int, reward: Reward) -> None:
         raise ValueError(f"the loaded state is of {n_arms} arms, got a reward of {reward.n_arms}")
 
 
-def state_of(inner: Oracle | None) -> dict[str, Any] | None:
+def inner_state(inner: Oracle | None) -> dict[str, Any] | None:
     """The state of an oracle inside another one; None if it has none."""
     return inner.state() if isinstance(inner, Stateful) else None
 
 
-def load_state_of(inner: Oracle | None, state: dict[str, Any] | None) -> None:
-    """Load what `state_of` returned. Older files may lack it."""
+def load_inner(inner: Oracle | None, state: dict[str, Any] | None) -> None:
+    """Load what `inner_state` returned. Older files may lack it."""
     if state is not None and isinstance(inner, Stateful):
         inner.load(state)
 
 
-def forget_in(inner: Oracle | None) -> None:
+def forget_inner(inner: Oracle | None) -> None:
     """Let an oracle inside another one forget its reward, if it remembers one."""
     if isinstance(inner, Forgetful):
         inner.forget()

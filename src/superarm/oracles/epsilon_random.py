@@ -18,7 +18,7 @@ from superarm.core.limits import check_sets
 from superarm.core.optional import Adopts
 from superarm.core.replays import must_replay
 from superarm.core.showing import one_line
-from superarm.oracles._state import check_state, forget_in, load_state_of, state_of
+from superarm.oracles._state import check_state, forget_inner, inner_state, load_inner
 from superarm.oracles.random_sets import RandomSets
 
 
@@ -110,16 +110,16 @@ class EpsilonRandom:
 
     def state(self) -> dict[str, Any]:
         """The round, and the state of the oracle if it has one, as plain JSON."""
-        asked = state_of(self.oracle)
+        asked = inner_state(self.oracle)
         return {"oracle": "EpsilonRandom", "round": self._round, "asked": asked}
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         check_state(state, "EpsilonRandom")
         t = as_count(state.get("round"), "state['round']")
-        load_state_of(self.oracle, state.get("asked"))
+        load_inner(self.oracle, state.get("asked"))
         self._round = t
 
     def forget(self) -> None:
         """Let the oracle forget its reward; the rounds go on."""
-        forget_in(self.oracle)
+        forget_inner(self.oracle)

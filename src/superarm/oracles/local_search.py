@@ -33,7 +33,7 @@ from superarm.oracles._groups import as_group, with_groups
 from superarm.oracles._lazy.audits import AUDITS
 from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import completable
-from superarm.oracles._state import check_state, forget_in, load_state_of, refuse_noisy, state_of
+from superarm.oracles._state import check_state, forget_inner, inner_state, load_inner, refuse_noisy
 from superarm.oracles.lazy_singletons import LazySingletons
 
 
@@ -174,17 +174,17 @@ class LocalSearch:
         """The state of the start, if it has one, as plain JSON."""
         return {
             "oracle": "LocalSearch",
-            "start": state_of(self.start),
+            "start": inner_state(self.start),
         }
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         check_state(state, "LocalSearch", "start")
-        load_state_of(self.start, state["start"])
+        load_inner(self.start, state["start"])
 
     def forget(self) -> None:
         """Let the start forget its reward."""
-        forget_in(self.start)
+        forget_inner(self.start)
 
 
 class _Search:

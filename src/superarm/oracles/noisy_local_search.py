@@ -18,7 +18,7 @@ from superarm.core.showing import one_line
 from superarm.oracles._contests import Sweeps, better_than_first
 from superarm.oracles._noisy_settings import ContestSettings
 from superarm.oracles._sets import completable
-from superarm.oracles._state import check_state, forget_in, load_state_of, state_of
+from superarm.oracles._state import check_state, forget_inner, inner_state, load_inner
 from superarm.oracles.local_search import LocalSearchReport
 from superarm.oracles.noisy_greedy import NoisyGreedy
 
@@ -153,19 +153,19 @@ class NoisyLocalSearch(ContestSettings):
         return {
             "oracle": "NoisyLocalSearch",
             **self._memory(),
-            "start": state_of(self.start),
+            "start": inner_state(self.start),
         }
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         check_state(state, "NoisyLocalSearch", "n_rounds", "variance", "start")
-        load_state_of(self.start, state["start"])
+        load_inner(self.start, state["start"])
         self._remember(state)
 
     def forget(self) -> None:
         """Forget how large the noise is. Rounds are counted on: delta is for all of them."""
         super().forget()
-        forget_in(self.start)
+        forget_inner(self.start)
 
     def _search(
         self, reward: Counted, theta: FloatArray, feasible: Any, rng: Generator
