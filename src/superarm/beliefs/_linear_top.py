@@ -45,7 +45,13 @@ class LinearTop:
         return LinearTop()  # a copy of the memory would take longer than it saves
 
     def draw(
-        self, model: MixedModel, place: Place, k: int, scores: LawOfScores, *, rng: np.random.Generator
+        self,
+        model: MixedModel,
+        place: Place,
+        k: int,
+        scores: LawOfScores,
+        *,
+        rng: np.random.Generator,
     ) -> tuple[IndexArray, FloatArray]:
         """The k arms of the largest values, ascending, and these values."""
         this = _Round(model, place, scores, rng=rng)
