@@ -59,12 +59,11 @@ def from_state(state: dict[str, Any], n_points: int) -> SingleArms:
 
 def _counts(memory: dict[str, Any], n_points: int) -> tuple[IndexArray, FloatArray]:
     """How many points each arm has, and its B, shape (n_arms,) each."""
-    missing = [name for name in ("n", "x", "f") if name not in memory]
+    missing = [name for name in ("n", "x", "f", "lipschitz") if name not in memory]
     if missing:
         raise ValueError(f"state must have {missing[0]!r}, got only {sorted(memory)}")
     n = as_finite(memory["n"], "state['n']", ndim=1, least=0.0).astype(np.intp)
-    declared = memory.get("lipschitz", [])
-    lipschitz = as_finite(declared, "state's lipschitz", ndim=1, least=0.0)
+    lipschitz = as_finite(memory["lipschitz"], "state['lipschitz']", ndim=1, least=0.0)
     if n.max() > n_points:
         raise ValueError(
             f"state must have at most {n_points} points per arm (n_points), got {n.max()}"
