@@ -28,6 +28,7 @@ from superarm.core.arguments import (
     as_state,
 )
 from superarm.core.showing import one_line
+from superarm.core.states import refuse_not_finite, refusing
 
 # Steps towards the best variances at a time: the last ones were close already.
 _N_STEPS = 3
@@ -189,10 +190,12 @@ class LinearBelief:
             "model": self._model.state(),
         }
 
+    @refusing("LinearBelief")
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, with its features."""
         others = (*_SETTINGS, "counts", "design", "model")
         as_state(state, "LinearBelief", self.n_arms, arrays=(), others=others)
+        refuse_not_finite(state)
         # A new belief checks the settings before anything changes here.
         new = LinearBelief(self.n_arms, **{name: state[name] for name in _SETTINGS})
         new._use(Design.from_state(state["design"], self.n_arms))

@@ -159,8 +159,7 @@ class NoisyLocalSearch(ContestSettings):
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         check_state(state, "NoisyLocalSearch", "n_rounds", "variance", "start")
-        load_inner(self.start, state["start"])
-        self._remember(state)
+        self._remember(state, lambda: load_inner(self.start, state["start"]))
 
     def forget(self) -> None:
         """Forget how large the noise is. Rounds are counted on: delta is for all of them."""

@@ -26,6 +26,7 @@ from superarm.core.arguments import IndexArray, as_arms, as_count
 from superarm.core.limits import check_sets
 from superarm.core.replays import must_replay
 from superarm.core.showing import one_line
+from superarm.core.states import refusing
 from superarm.oracles._state import forget_inner, inner_state, load_inner
 
 # "Rarely" is the name of this oracle in files of earlier versions.
@@ -132,6 +133,7 @@ class Scheduled:
         }
         return {**state, "within": True} if self._within else state
 
+    @refusing("Scheduled")
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         if not isinstance(state, dict) or state.get("oracle") not in _KINDS:

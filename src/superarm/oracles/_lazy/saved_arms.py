@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray, as_finite
+from superarm.core.states import refusing
 from superarm.oracles._lazy.single_arms import Audits, SingleArms
 
 _IN_STATE = ("monotone", "concave", "used", "warned")
@@ -31,6 +32,7 @@ def state_of(known: SingleArms) -> dict[str, Any]:
     }
 
 
+@refusing("LazySingletons")
 def from_state(state: dict[str, Any], n_points: int) -> SingleArms:
     """What `state_of` described. Refused if it is not that, or of other points per arm."""
     if state.get("n_points") != n_points or any(name not in state for name in _IN_STATE):
@@ -51,10 +53,15 @@ def from_state(state: dict[str, Any], n_points: int) -> SingleArms:
             )
         array.T[there] = values
     known.n = n
-    known.used, known.warned = float(state["used"]), bool(state["warned"])
-    known.empty = None if state.get("empty") is None else float(state["empty"])
+    known.used, known.warned = as_number(state["used"], "used"), bool(state["warned"])
+    known.empty = None if state.get("empty") is None else as_number(state["empty"], "empty")
     known.audits = Audits.of(state.get("audits"))
     return known
+
+
+def as_number(value: Any, name: str) -> float:
+    """One finite number of a state."""
+    return float(as_finite([value], f"state[{name!r}]", ndim=1)[0])
 
 
 def _counts(memory: dict[str, Any], n_points: int) -> tuple[IndexArray, FloatArray]:
