@@ -62,7 +62,8 @@ def parts_of(
     for first, end, here in _between(groups, _starts(groups, most)):
         n_read += sum(one.n_rows for one in here)
         names = tuple(dict.fromkeys(one.file for one in here))
-        parts.append(Part(names, first and first.text, end and end.text))
+        low, high = (None if group is None else group.text for group in (first, end))
+        parts.append(Part(names, low, high))
     return parts if n_read <= _MOST_READ * n_rows else whole
 
 

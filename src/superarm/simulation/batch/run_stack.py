@@ -41,6 +41,8 @@ class RunStack:
         # A reward that all runs share is kept once.
         self.rewards = rewards[:1] if all(reward is rewards[0] for reward in rewards) else rewards
         self.network = isinstance(first.reward, NetworkReward)
+        self.layer: Array
+        self.w2: Array
         self.layer, self.w2 = self._network() if self.network else (self._weights(), None)
         self.n_hidden = 1 if self.layer is None else self.layer.shape[1]
         self.largest = 1.0 if self.layer is None else float(abs(self.layer).max())
