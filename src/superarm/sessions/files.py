@@ -125,9 +125,9 @@ def previous(path: Path) -> Path:
 def write(path: Path, data: bytes) -> None:
     """Replace a file, so that the path has either the old bytes or the new ones at any moment.
 
-    The steps: write the bytes to a temporary file in the same folder and flush them to the disk;
-    keep the old file, if it is whole, as ``.previous``; rename the new file to the path; and flush
-    the folder.
+    The bytes go to a temporary file in the same folder and are flushed to the disk. The old file,
+    if it is whole, is kept as ``.previous``. Then the new file is renamed to the path, and the
+    folder is flushed.
     """
     path = Path(os.path.realpath(path))
     # The real path: a link stays a link, and its target is replaced.
