@@ -32,7 +32,7 @@ import numpy as np
 import superarm as sa
 from superarm.beliefs import LearnedBetaBelief, LinearBelief
 from superarm.environments import ContextualReplay, ReplayEnvironment, datasets
-from superarm.reporting.statistics import mean_interval, paired_difference
+from superarm.reporting.statistics import mean_interval
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _line(rows: dict[str, Any], policy: str) -> str:
     line = f"{mean_interval(row['gaps'])}  {1e3 * np.median(row['round_s']):.2f} ms per round"
     n = min(len(base["gaps"]), len(row["gaps"]))
     for measure in ("gaps", "expected") if n > 1 else ():
-        line += f", {measure} {paired_difference(row[measure][:n], base[measure][:n])}"
+        line += f", {measure} {mean_interval(np.subtract(row[measure][:n], base[measure][:n]))}"
     return line
 
 
@@ -239,7 +239,7 @@ def _change(case: str, found: dict[str, Any], policy: str) -> tuple[str, str]:
     measure = "gaps" if case in _IN_ORDER else "expected"
     ours, theirs = rows[policy][measure], rows["neither"][measure]
     n = min(len(ours), len(theirs))
-    found = paired_difference(ours[:n], theirs[:n])
+    found = mean_interval(np.subtract(ours[:n], theirs[:n]))
     return f"{found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f})", str(n)
 
 

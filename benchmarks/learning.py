@@ -36,9 +36,10 @@ from learning_parts import arrivals, arrivals_table, speed, speed_table
 from learning_picture import picture
 from learning_problems import PROBLEMS as FIRST
 from learning_problems import gap_closed
+from superarm.cli.common import as_rich
 from superarm.reporting.figures import render
-from superarm.reporting.statistics import mean_interval, paired_difference, paired_ratio
-from superarm.reporting.tables import Table, as_rich
+from superarm.reporting.statistics import mean_interval, paired_ratio
+from superarm.reporting.tables import Table
 
 BEFORE = {**FIRST, **FRESH}
 PROBLEMS = {**LATEST, **BEFORE}
@@ -176,7 +177,7 @@ def table_of(rows: list[dict[str, Any]]) -> Table:
     for name, found in gaps(rows).items():
         first, *others = found
         best = max((set(others) & RIVALS) or others, key=lambda label: found[label].mean())
-        difference = paired_difference(found[first], found[best])
+        difference = mean_interval(found[first] - found[best])
         means = [f"{values.mean():.1f}" for values in found.values()]
         ends = f"{difference.mean:+.1f} ({difference.low:+.1f} to {difference.high:+.1f})"
         n_runs = str(len(found[first]))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import plain
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, PINK
 from superarm.reporting.statistics import mean_interval
 
@@ -34,5 +33,5 @@ def picture(found: dict[str, dict[str, np.ndarray]], figure: Any) -> None:
             axis.hlines(y, *ends, color=colour, linewidth=1.5)
     axis.set_yticks(np.arange(len(names), 0, -1), names)
     axis.set_xlim(-5, 100)
-    plain(axis, "gap closed, %", "")
+    axis.set(xlabel="gap closed, %")
     axis.legend(loc="upper left", bbox_to_anchor=(-0.3, -0.07), ncols=3)

@@ -6,7 +6,6 @@ from typing import Any
 
 from scipy import stats
 
-from superarm.reporting.figures import plain
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY
 
 # By arm, in the order of the legend; the other estimators are in the table only.
@@ -39,5 +38,5 @@ def picture(results: list[dict[str, Any]], figure: Any) -> None:
         )
     axis.set_yticks([-place for place in range(len(designs))], designs)
     axis.set_xlim(right=100)
-    plain(axis, "coverage of 95% intervals, %", "")
+    axis.set(xlabel="coverage of 95% intervals, %")
     axis.legend(loc="upper left", bbox_to_anchor=(0.0, -0.06))

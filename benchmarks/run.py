@@ -19,9 +19,9 @@ from typing import Any
 from rich.console import Console
 
 from suite import files, measure, ratios
-from superarm.reporting.executors import one_blas_thread, processes
-from superarm.reporting.progress import bar
-from superarm.reporting.tables import Table, as_rich
+from superarm.cli.common import as_rich
+from superarm.reporting.jobs import bar, processes
+from superarm.reporting.tables import Table
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -51,8 +51,7 @@ def _measure(sizes: measure.Sizes, console: Console) -> dict[str, Any]:
     jobs = measure.jobs(sizes)
     # A process of its own reads the number of BLAS threads when it starts.
     with (
-        one_blas_thread(),
-        processes(1)() as executor,
+        processes(1) as executor,
         bar(console, "measured", n_steps=len(jobs)) as step,
     ):
         return measure.run(sizes, executor=executor, progress=lambda job: step(str(job)))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from superarm.reporting import files
-from superarm.reporting.figures import WIDTH, plain, render
+from superarm.reporting.figures import WIDTH, render
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, RED
 from superarm.reporting.tables import Table, as_markdown, fill
 
@@ -131,7 +131,7 @@ def draw(figure: Any) -> None:
     axis.set_xticks(list(rows), [f"{budget:,}" for budget in rows])
     axis.minorticks_off()
     axis.set_ylim(-3, 103)
-    plain(axis, "budget, in evaluations", "% of the runs")
+    axis.set(xlabel="budget, in evaluations", ylabel="% of the runs")
     axis.legend(loc="upper left", bbox_to_anchor=(-0.12, -0.16), ncols=1)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from superarm.reporting import files
-from superarm.reporting.figures import WIDTH, plain, render
+from superarm.reporting.figures import WIDTH, render
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY
 from superarm.reporting.tables import Table, as_markdown, fill
 
@@ -225,7 +225,7 @@ def draw(figure: Any) -> None:
     axis.set_xscale("log")
     axis.set_xticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
     axis.set_yticks([-place for place in range(len(names))], names)
-    plain(axis, "outcomes until the end, as a multiple of the floor", "")
+    axis.set(xlabel="outcomes until the end, as a multiple of the floor")
     axis.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.18), ncols=2)
 
 

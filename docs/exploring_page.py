@@ -30,11 +30,10 @@ from superarm.reporting.figures import (
     look,
     name_curves,
     panels,
-    plain,
     render,
 )
 from superarm.reporting.palette import INK, SERIES
-from superarm.reporting.statistics import mean_interval, paired_difference, paired_ratio
+from superarm.reporting.statistics import mean_interval, paired_ratio
 from superarm.reporting.tables import Table, compact
 from superarm.simulation import run_one
 
@@ -90,7 +89,7 @@ def draw_probability(figure: Any) -> None:
         ends[f"k = {k}"] = (values[0], Look(colour))
     logarithmic(axis, x=False)
     axis.set_ylim(1e-5, 1)
-    plain(axis, "shared (dots: the default for this k)", "all k above their medians")
+    axis.set(xlabel="shared (dots: the default for this k)", ylabel="all k above their medians")
     name_curves(axis, ends)
 
 
@@ -106,7 +105,7 @@ def draw_policies(figure: Any, measured: dict[str, Any]) -> None:
     axis.axhline(100 * (1 - K / N_ARMS), color=INK, linewidth=0.8, linestyle=":")
     axis.annotate("random sets", (WINDOW, 100 * (1 - K / N_ARMS)), va="bottom", color=INK)
     axis.set_ylim(0, 105)
-    plain(axis, "round", "pulls outside the best set, %")
+    axis.set(xlabel="round", ylabel="pulls outside the best set, %")
     name_curves(axis, ends)
 
 
@@ -118,7 +117,7 @@ def learning_table(rows: list[dict[str, Any]]) -> tuple[Table, dict[str, float]]
         runs = [row["found"] for row in rows if row["problem"] == name]
         found = {label: np.array([run[label][0] for run in runs]) for label in runs[0]}
         best = max(_RIVALS, key=lambda label: found[label].mean())
-        lead = paired_difference(found["thompson"], found[best])
+        lead = mean_interval(found["thompson"] - found[best])
         shown = [f"{found[label].mean():.0f}" for label in ("thompson", *_RIVALS)]
         lines.append([name, *shown, f"{lead.mean:+.1f}"])
         above.append(found["thompson"].mean() - found["CTS"].mean())

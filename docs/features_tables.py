@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from superarm.reporting import files
-from superarm.reporting.figures import logarithmic, panels, plain, render
+from superarm.reporting.figures import logarithmic, panels, render
 from superarm.reporting.palette import BLUE, GREEN, INK, RED
 from superarm.reporting.tables import Table, as_markdown, fill
 
@@ -162,8 +162,8 @@ def draw(figure: Any) -> None:
         logarithmic(axis)
     axes[1].axhline(1.0, color=INK, linewidth=0.8)
     axes[1].annotate("dense round", (32, 1.0), va="bottom", color=INK)
-    plain(axes[0], "round", "share of arms scored")
-    plain(axes[1], "round", "time relative to a dense round")
+    axes[0].set(xlabel="round", ylabel="share of arms scored")
+    axes[1].set(xlabel="round", ylabel="time relative to a dense round")
     names = [
         (f"{d} features", Line2D([], [], color=c)) for d, c in zip(COLUMNS, colours, strict=True)
     ]

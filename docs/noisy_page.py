@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from superarm.reporting import files
-from superarm.reporting.figures import WIDTH, plain, render
+from superarm.reporting.figures import WIDTH, render
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, RED
 from superarm.reporting.tables import Table, as_markdown, fill
 
@@ -253,7 +253,7 @@ def draw(figure: Any) -> None:
     top.set_xscale("log")
     top.set_xticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
     top.minorticks_off()
-    plain(top, "evaluations in percent of repeated plain oracles", "")
+    top.set(xlabel="evaluations in percent of repeated plain oracles")
     top.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.1))
     for place, (rule, (_, colour)) in enumerate(RULES.items()):
         mine = rows("errors", oracle=rule[0], noise=rule[1])
@@ -273,7 +273,7 @@ def draw(figure: Any) -> None:
     bottom.set_ylim(top=0.9)
     bottom.set_xlim(right=20)
     bottom.set_xticks([0, 5, 10, 15, 20])
-    plain(bottom, "wrong rounds in percent", "")
+    bottom.set(xlabel="wrong rounds in percent")
 
 
 def main() -> None:

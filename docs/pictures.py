@@ -17,7 +17,7 @@ import numpy as np
 import superarm as sa
 from superarm.oracles import RandomSets, Scheduled
 from superarm.oracles.scheduled import growing
-from superarm.reporting.figures import logarithmic, panels, plain, render
+from superarm.reporting.figures import logarithmic, panels, render
 from superarm.reporting.palette import BLUE, GREEN, GREY, INK, ORANGE, RED, SKY
 
 HERE = Path(__file__).parent
@@ -85,7 +85,7 @@ def lazy_singletons(figure: Any) -> None:
         top.fill_between(grid, lower, upper, color=colour, alpha=0.45, linewidth=0, label=label)
     top.plot(grid, _bend(grid), color=INK, linestyle="--", label="unknown value")
     top.plot(x, _bend(x), "o", color=INK, label="remembered")
-    plain(top, "mean of the arm", "value alone")
+    top.set(xlabel="mean of the arm", ylabel="value alone")
     top.set_title("What three answers say about one arm")
     top.legend(loc="upper left")
 
@@ -106,7 +106,7 @@ def lazy_singletons(figure: Any) -> None:
         bottom.errorbar(place, middle[some], width[some], color=colour, label=label, **style)
     cut = (report.lower[arms].min() + np.delete(report.upper, arms).max()) / 2
     bottom.axhline(cut, color=INK, linewidth=1, linestyle=":")
-    plain(bottom, "arms, best first", "bounds on the value alone")
+    bottom.set(xlabel="arms, best first", ylabel="bounds on the value alone")
     bottom.set_title(f"Round 40, 5 of 300 arms, {report.evaluations} evaluations")
     bottom.legend()
 
@@ -123,7 +123,7 @@ def lazy_curve(figure: Any) -> None:
         x, y = [int(row["n_arms"]) for row in mine], [float(row["evaluations"]) for row in mine]
         axis.plot(x, y, marker, color=colour, label=f"LazySingletons, {name}")
     logarithmic(axis)
-    plain(axis, "arms, m", "evaluations per round")
+    axis.set(xlabel="arms, m", ylabel="evaluations per round")
     axis.grid(alpha=0.25)
     axis.legend()
 
@@ -142,7 +142,7 @@ def top_k(figure: Any) -> None:
     axis.plot(arms[above], theta[above], "o", color=SKY, markersize=5, label="above: drawn")
     axis.plot(arms[best], theta[best], "o", color=RED, label="picked", **ring)
     axis.axhline(level, color=INK, linewidth=1, linestyle=":", label="level")
-    plain(axis, "arm", "sampled mean")
+    axis.set(xlabel="arm", ylabel="sampled mean")
     axis.set_ylim(0, 1.45)
     axis.set_yticks([0, 0.5, 1])
     axis.legend(loc="upper center", ncols=2)
@@ -177,7 +177,7 @@ def greedy(figure: Any) -> None:
         axis.set_title(f"step {step + 1}: arm {order[step]} is added")
         axis.set_xticks(range(6))
         axis.set_ylim(0, 4)
-        plain(axis, "arm" if step == 2 else "", "gain")
+        axis.set(xlabel="arm" if step == 2 else "", ylabel="gain")
         earlier = np.zeros(6)
         earlier[left] = gains
 
@@ -204,7 +204,7 @@ def local_search(figure: Any) -> None:
         at = np.arange(first + 1, len(complete) + 1)
         axis.step(at, so_far, where="post", color=colour, linestyle=dash, label=name)
         axis.plot([at[0], at[-1]], [so_far[0], so_far[-1]], "o", color=colour, markersize=4)
-    plain(axis, "evaluations in the round", "best set of 4 of 30 arms")
+    axis.set(xlabel="evaluations in the round", ylabel="best set of 4 of 30 arms")
     axis.set_xlim(0, None)
     axis.set_ylim(None, best.report.value + 0.12)
     axis.legend(loc="lower right")
@@ -226,14 +226,14 @@ def group_testing(figure: Any) -> None:
     members = report.tests.dense() > 0
     _cells(matrix, np.where(members, np.where(np.isin(np.arange(20), good), 2, 1), 0))
     matrix.set_title("tests")
-    plain(matrix, "", "test")
+    matrix.set(ylabel="test")
     matrix.set_xticks([0, *good, 19])
     decoded = (("sum", report.grades), ("centred", centred.report.grades))
     for axis, (name, values) in zip(axes, decoded, strict=True):
         axis.bar(np.arange(20), values, color=[RED if arm in good else SKY for arm in range(20)])
         axis.set_title(f'grades, decoder="{name}"')
         axis.set_xticks([0, *good, 19])
-    plain(axes[-1], "arm", "")
+    axes[-1].set(xlabel="arm")
 
 
 def regression(figure: Any) -> None:
@@ -261,9 +261,9 @@ def regression(figure: Any) -> None:
             top.plot(t, errors, color=colour)
         smooth = np.convolve(found, np.ones(window) / window, mode="valid")
         bottom.plot(t[window - 1 :], smooth, color=colour, linestyle=dash, label=decoder)
-    plain(top, "", "error of the weights")
+    top.set(ylabel="error of the weights")
     top.set_ylim(0, None)
-    plain(bottom, "round", "best arms found, of 5")
+    bottom.set(xlabel="round", ylabel="best arms found, of 5")
     bottom.set_ylim(0, 5.1)
     bottom.legend(loc="center right")
 
@@ -291,8 +291,8 @@ def scheduled(figure: Any) -> None:
             top.plot(t, np.mean(evaluations, axis=0), color=colour, linestyle=dash)
         bottom.plot(t, np.mean(regret, axis=0), color=colour, linestyle=dash, label=name)
     logarithmic(top)
-    plain(top, "", "evaluations so far")
-    plain(bottom, "round", "regret so far")
+    top.set(ylabel="evaluations so far")
+    bottom.set(xlabel="round", ylabel="regret so far")
     top.set_title("CTS, 3 of 100 arms")
     bottom.set_ylim(0, 1500)
     bottom.legend()

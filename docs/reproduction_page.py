@@ -30,13 +30,10 @@ from superarm.reporting.figures import render
 from superarm.reporting.tables import compact
 from superarm.studies import Recorded, run
 from superarm.studies.archive import pack, unpack
-from superarm.studies.cell import Scale
-from superarm.studies.paper import catalogue
-from superarm.studies.paper.claims import judge
-from superarm.studies.paper.reproduction import recorded_sweeps
+from superarm.studies.cell import Recording, Scale, recorded_rows
+from superarm.studies.paper.reproduction import EXPERIMENTS, judge, load, recorded_sweeps
 from superarm.studies.paper.verdicts import Claim, Verdict
-from superarm.studies.run import recorded_rows
-from superarm.studies.store import Recording, joined, provenance, sweep_digest
+from superarm.studies.store import joined, provenance, sweep_digest
 from superarm.studies.study import Findings
 
 HERE = Path(__file__).parent
@@ -77,8 +74,7 @@ def results(archive: Path = ARCHIVE) -> Results:
     manifest = unpack(archive, store)
     sweeps = recorded_sweeps(manifest, store)
     findings = {
-        name: catalogue.load(name).analyse(*recorded_rows(cells, store))
-        for name, cells in sweeps.items()
+        name: load(name).analyse(*recorded_rows(cells, store)) for name, cells in sweeps.items()
     }
     return Results(manifest, findings, judge({name: one.numbers for name, one in findings.items()}))
 
@@ -202,14 +198,14 @@ def record_missing(workers: int) -> None:
     store: dict[str, Recorded] = {}
     manifest = unpack(ARCHIVE, store)
     scale = Scale(manifest["size"], runs=manifest["runs"], seed=manifest["seed"])
-    sweeps = {name: catalogue.load(name).cells(scale) for name in catalogue.names()}
+    sweeps = {name: load(name).cells(scale) for name in EXPERIMENTS}
     run.record(sweeps, store, workers=workers)
     _pack({**manifest, "sweeps": sweeps}, store)
 
 
 def _pack(manifest: dict[str, Any], store: Recording) -> None:
     sweeps = recorded_sweeps(manifest, store)
-    if missing := set(catalogue.names()) - set(sweeps):
+    if missing := set(EXPERIMENTS) - set(sweeps):
         raise SystemExit(f"the rows of {', '.join(sorted(missing))} are not complete")
     # Of the cells that are packed: a folder may have been begun before an experiment was changed.
     manifest["sweeps"] = {name: sweep_digest(cells) for name, cells in sweeps.items()}

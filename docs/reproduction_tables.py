@@ -27,7 +27,7 @@ def span(interval: Interval | Mapping[str, float], digits: int | None = None) ->
     if digits is None:
         text = str(found)
     else:
-        mean, low, high = (f"{value:,.{digits}f}" for value in found.numbers)
+        mean, low, high = (f"{value:,.{digits}f}" for value in found)
         text = f"{mean} ({low} to {high})"
     # A dash after a minus sign could be taken for another one.
     return text if found.low < 0 else text.replace(" to ", "–")

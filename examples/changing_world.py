@@ -22,7 +22,7 @@ from common import save
 from common import show as show_table
 from superarm.beliefs import DiscountedBetaBelief, SlidingBetaBelief
 from superarm.environments import ChangingArms, DriftingArms
-from superarm.reporting.figures import Look, band, name_curves, panels, plain
+from superarm.reporting.figures import Look, band, name_curves, panels
 from superarm.reporting.palette import BLUE, GREEN, INK, RED
 from superarm.reporting.statistics import paired_ratio
 from superarm.simulation import ChangingInstance
@@ -137,7 +137,7 @@ def draw(figure: Any, regret: dict[tuple[str, str], np.ndarray]) -> None:
             ends[name] = (float(runs[:, -1].mean()), look)
         axis.set_ylim(0, highest)
         axis.set_title(title, loc="left")
-        plain(axis, "round", "regret so far")
+        axis.set(xlabel="round", ylabel="regret so far")
         name_curves(axis, ends)
 
 

@@ -27,7 +27,7 @@ from common import interval, options, save, show, steps
 from feature_selection_reward import N_PIXELS, accuracy, digits, on_others
 from superarm.oracles import RandomSets, Scheduled
 from superarm.oracles.scheduled import growing
-from superarm.reporting.figures import band, logarithmic, look, name_curves, plain
+from superarm.reporting.figures import band, logarithmic, look, name_curves
 from superarm.reporting.palette import RED
 
 # Each looks for one good set within a budget. A search that ends before the budget is spent is
@@ -251,7 +251,7 @@ def picture(recorded: dict[str, Recorded], failed: Any, n_images: int, figure: A
             left.plot(n[-1], 100 * best[-1], "o", color=style.colour, markersize=4)
         ends[oracle_name(name)] = 100 * float(np.mean([record.best for record in records])), style
     logarithmic(left, y=False)
-    plain(left, "evaluations: cross-validations", "best accuracy so far, %")
+    left.set(xlabel="evaluations: cross-validations", ylabel="best accuracy so far, %")
     name_curves(left, ends)
     for axis, name in zip(pixels.subplots(1, 2), ("CTS", "CTS, greedy"), strict=True):
         axis.imshow(digits(n_images)[0].mean(axis=0).reshape(8, 8), cmap="Greys")
@@ -268,7 +268,7 @@ def picture(recorded: dict[str, Recorded], failed: Any, n_images: int, figure: A
         )
         band(right, np.arange(window, window + recent.shape[1]), recent, look(name))
         ends[name] = float(recent[:, -1].mean()), look(name)
-    plain(right, "round, sensors failing", f"accuracy, mean of {window} rounds, %")
+    right.set(xlabel="round, sensors failing", ylabel=f"accuracy, mean of {window} rounds, %")
     name_curves(right, ends)
 
 

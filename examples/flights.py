@@ -21,7 +21,7 @@ from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
 from superarm.beliefs import DiscountedBetaBelief
 from superarm.environments import ReplayEnvironment, datasets
-from superarm.reporting.figures import panels, plain
+from superarm.reporting.figures import panels
 from superarm.reporting.palette import GREEN, INK
 
 K = 10
@@ -123,7 +123,7 @@ def picture(
     ):
         smooth = np.convolve(100 * series, np.full(month, 1 / month), "valid")
         left.plot(days[month - 1 :], smooth, color=colour, linewidth=2, label=name)
-    plain(left, "day of 2013", "late flights, %")
+    left.set(xlabel="day of 2013", ylabel="late flights, %")
     left.set_title(f"mean of {month} days", loc="left")
     left.legend()
     # Against the mean of all routes on the same day, which is what random sets get on average.

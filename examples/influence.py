@@ -24,7 +24,7 @@ import superarm as sa
 from common import interval, options, save, show, steps
 from influence_reward import closed_form, simulated
 from superarm.oracles import RandomSets
-from superarm.reporting.figures import band, logarithmic, look, name_curves, panels, plain
+from superarm.reporting.figures import band, logarithmic, look, name_curves, panels
 
 K = 5
 SEED = 1  # of all runs
@@ -241,8 +241,10 @@ def picture(traces: dict[str, list[sa.Trace]], figure: Any) -> None:
         right.plot(evaluations, last, "o", color=look(name).colour, markersize=8, fillstyle=filled)
     logarithmic(right, y=False)
     right.set_ylim(0)
-    plain(left, "round", "people not reached, so far")
-    plain(right, "simulations in all (none is drawn at 1)", f"regret at T = {regret.shape[1]}")
+    left.set(xlabel="round", ylabel="people not reached, so far")
+    right.set(
+        xlabel="simulations in all (none is drawn at 1)", ylabel=f"regret at T = {regret.shape[1]}"
+    )
     for axis in (left, right):
         name_curves(axis, ends)
 

@@ -26,7 +26,6 @@ from superarm.beliefs import LogisticBelief
 from superarm.environments import datasets
 from superarm.features import Encoder
 from superarm.offpolicy import Estimate, Log, Propensities, Target, doubly_robust, ips, snips
-from superarm.reporting.figures import plain
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, RED, SKY
 from superarm.reporting.statistics import share_interval
 
@@ -233,7 +232,7 @@ def picture(found: dict[tuple[str, str], dict[str, Any]], figure: Any) -> None:
     axis.plot([], [], color=RED, linewidth=2, label="all 26 million impressions")
     axis.set_yticks(list(ticks), list(ticks.values()))
     axis.set_xlim(0, 1.05 * most)
-    plain(axis, "clicks, % of impressions", "")
+    axis.set(xlabel="clicks, % of impressions")
     axis.legend(loc="upper left", bbox_to_anchor=(0.0, -0.1))
 
 

@@ -14,9 +14,9 @@ import superarm as sa
 from superarm.beliefs import SingleSeedBelief
 from superarm.catalog import POLICIES
 from superarm.environments import ReplayEnvironment
-from superarm.reporting.figures import Look, band, logarithmic, look, name_curves, plain
+from superarm.reporting.figures import Look, band, logarithmic, look, name_curves
 from superarm.reporting.palette import GREEN, ORANGE, PINK, RED, SKY
-from superarm.reporting.statistics import paired_difference
+from superarm.reporting.statistics import mean_interval
 
 # Makes a policy from the number of arms and k.
 Learner = Callable[[int, int], sa.Policy]
@@ -97,7 +97,7 @@ def beside(gaps: Mapping[str, np.ndarray], name: str) -> str:
     ours, theirs = gaps[name], gaps["CTS"]
     if name == "CTS" or len(ours) != len(theirs):
         return ""
-    found = paired_difference(ours, theirs)
+    found = mean_interval(np.subtract(ours, theirs))
     return f"{found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f})"
 
 
@@ -125,5 +125,5 @@ def draw(
         ends[name] = float(runs[:, -1].mean()), style
     if log:
         logarithmic(axis, y=False)
-    plain(axis, x, y)
+    axis.set(xlabel=x, ylabel=y)
     name_curves(axis, ends)

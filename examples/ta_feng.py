@@ -21,7 +21,7 @@ import superarm as sa
 from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
 from superarm.environments import ReplayEnvironment, datasets
-from superarm.reporting.figures import panels, plain
+from superarm.reporting.figures import panels
 from superarm.reporting.palette import GREEN, GREY, INK
 
 K = 20
@@ -84,7 +84,7 @@ def picture(gaps: dict[str, np.ndarray], figure: Any) -> None:
     left.loglog(place[:K], means[:K], "o", color=GREEN, markersize=5, label="the best fixed set")
     left.set_yticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"], minor=False)
     left.minorticks_off()
-    plain(left, "product, the most frequent first", "baskets that have it, %")
+    left.set(xlabel="product, the most frequent first", ylabel="baskets that have it, %")
     left.legend()
     draw(
         right,

@@ -19,7 +19,7 @@ import superarm as sa
 from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
 from superarm.environments import ReplayEnvironment, datasets
-from superarm.reporting.figures import panels, plain
+from superarm.reporting.figures import panels
 from superarm.reporting.palette import FAINT, GREEN, INK
 
 K = 4
@@ -79,7 +79,7 @@ def picture(gaps: dict[str, np.ndarray], figure: Any) -> None:
     chosen = np.isin(np.arange(world().n_arms), world().best_arms(K))
     left.bar(np.arange(1, 15), 100 * world().means, color=np.where(chosen, GREEN, FAINT))
     left.set_xticks(range(1, 15))
-    plain(left, "class; green: the best fixed set", "genes of the class, %")
+    left.set(xlabel="class; green: the best fixed set", ylabel="genes of the class, %")
     draw(
         right,
         gaps,

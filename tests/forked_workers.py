@@ -10,10 +10,6 @@ from forked_server import FORKS, start_forking
 
 
 def forked(workers):
-    """As `superarm.reporting.executors.processes`: how to start local worker processes."""
-
-    def start():
-        start_forking()
-        return ProcessPoolExecutor(workers, mp_context=FORKS)
-
-    return start
+    """As `superarm.reporting.jobs.processes`: local worker processes."""
+    start_forking()
+    return ProcessPoolExecutor(workers, mp_context=FORKS)

@@ -9,9 +9,9 @@ import pytest
 import reproduction_page
 from superarm.studies import paper, run_cell
 from superarm.studies.archive import unpack
+from superarm.studies.cell import recorded_rows
 from superarm.studies.paper.extensions import beyond
 from superarm.studies.paper.reproduction import recorded_sweeps
-from superarm.studies.run import recorded_rows
 
 ROOT = Path(__file__).parent.parent
 AGAIN = "does not say what the rows say; run `python docs/reproduction_page.py`, and see its prose"
@@ -53,7 +53,7 @@ def test_other_pages_quote_the_rows(found):
 
 def test_the_rows_are_those_of_all_experiments_at_the_papers_sizes(found):
     manifest = found.manifest
-    assert set(manifest["sweeps"]) == set(found.findings) == set(paper.names())
+    assert set(manifest["sweeps"]) == set(found.findings) == set(paper.EXPERIMENTS)
     assert (manifest["size"], manifest["runs"], manifest["seed"]) == ("paper", None, 0)
     groups = manifest["recorded"]["groups"]
     assert sum(group["cells"] for group in groups) == manifest["recorded"]["cells"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from suite import pictures, report
 from superarm.reporting import files
-from superarm.reporting.tables import as_csv
+from superarm.reporting.files import as_csv
 
 Row = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suite.ratios import names, of_part
-from superarm.reporting.figures import Look, logarithmic, name_curves, panels, plain, render
+from superarm.reporting.figures import Look, logarithmic, name_curves, panels, render
 from superarm.reporting.palette import BLUE, GREEN, GREY, INK, ORANGE, PINK, RED, SKY
 
 Row = dict[str, Any]
@@ -20,7 +20,7 @@ def thompson(results: Row) -> str:
 
     def draw(figure: Any) -> None:
         (axis,) = panels(figure, 1, n_names=len(names(rows)))
-        plain(axis, "arms m", "milliseconds per round")
+        axis.set(xlabel="arms m", ylabel="milliseconds per round")
         _curves(axis, rows, "median_s", 1000)
 
     return render(draw)
@@ -32,9 +32,9 @@ def oracles(results: Row) -> str:
 
     def draw(figure: Any) -> None:
         evaluations, times = panels(figure, 2, n_names=(len(names(rows)) + 1) // 2)
-        plain(evaluations, "arms m", "evaluations per round")
+        evaluations.set(xlabel="arms m", ylabel="evaluations per round")
         _curves(evaluations, [row for row in rows if row["evaluations"] > 0], "evaluations", 1)
-        plain(times, "arms m", "milliseconds per round")
+        times.set(xlabel="arms m", ylabel="milliseconds per round")
         times.set_title("without the reward", loc="left")
         _curves(times, rows, "median_s", 1000)
 

@@ -97,9 +97,9 @@ def test_requests_stay_short():
 
 # The number of switches grows with the cells, so it does not matter here.
 STUDIES = {
-    "reproduce fig2a": (85, 21),
-    "reproduce --from": (64, 18),
-    "run table.csv": (124, 25),
+    "reproduce fig2a": (66, 14),
+    "reproduce --from": (50, 11),
+    "run table.csv": (105, 20),
 }
 
 

@@ -88,8 +88,8 @@ def test_inspect_keeps_to_a_budget_and_says_the_cost_first(shop, monkeypatch):
     from concurrent.futures import ThreadPoolExecutor
 
     monkeypatch.setattr(
-        "superarm.reporting.executors.processes",
-        lambda workers: lambda: ThreadPoolExecutor(workers),
+        "superarm.reporting.jobs.processes",
+        ThreadPoolExecutor,
     )
     results = [
         run("inspect", "corner_shop.py:make", "--budget", "150", "--workers", workers)
@@ -108,8 +108,8 @@ def test_inspect_says_that_workers_copy_a_generator(shop, monkeypatch):
     from concurrent.futures import ThreadPoolExecutor
 
     monkeypatch.setattr(
-        "superarm.reporting.executors.processes",
-        lambda workers: lambda: ThreadPoolExecutor(workers),
+        "superarm.reporting.jobs.processes",
+        ThreadPoolExecutor,
     )
     noisy = "rng = np.random.default_rng(0)\ndraws = np.random.RandomState(0)"
     shop.write_text(f"{SHOP}\n{noisy}\n")

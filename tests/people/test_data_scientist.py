@@ -12,7 +12,7 @@ import pytest
 import commands
 from doc_pages import blocks, doc, run_python
 from doc_pages import commands as typed
-from superarm import reporting
+from superarm.reporting import files
 
 LOGS = doc("logs.md")
 QUICK = ("--runs", "2", "--workers", "1", "--policy", "cts")
@@ -85,9 +85,9 @@ def test_a_table_with_hardly_any_cells_is_doubted(folder):
 def test_run_writes_its_tables_without_matplotlib(folder, monkeypatch):
     """No picture and no page, and a note that says how to get them."""
     (folder / "clicks.csv").write_text("tea,jam,pie\n" + "1,0,1\n0,1,0\n" * 6, encoding="utf-8")
-    find = reporting.find_spec
+    find = files.find_spec
     monkeypatch.setattr(
-        reporting, "find_spec", lambda module: None if module == "matplotlib" else find(module)
+        files, "find_spec", lambda module: None if module == "matplotlib" else find(module)
     )
     result = commands.run("run", "clicks.csv", "--k", 1, "--out", "out", *QUICK)
     assert result.exit_code == 0, result.output

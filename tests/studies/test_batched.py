@@ -39,8 +39,8 @@ def rows(store, wanted):
 
 
 def test_rows_have_what_play_records_and_the_same_instances(tmp_path):
-    store, wanted, calls = Store(tmp_path), cells(3), []
-    batched.run_together(wanted, store, "batch", progress=calls.append)
+    store, wanted = Store(tmp_path), cells(3)
+    calls = list(batched.run_together(wanted, store, "batch"))
     assert sorted(cell.key for cell in calls) == sorted(cell.key for cell in wanted)
     for cell in wanted:
         ours, theirs = store[cell.key].row, play(cell).row
@@ -53,20 +53,20 @@ def test_rows_have_what_play_records_and_the_same_instances(tmp_path):
 
 def test_a_folder_holds_the_same_after_any_order_and_interruption(tmp_path):
     whole, steps = Store(tmp_path / "whole"), Store(tmp_path / "steps")
-    batched.run_together(cells(4), whole, "batch")
-    batched.run_together(cells(2), steps, "batch")
-    batched.run_together(cells(4), steps, "batch")
+    list(batched.run_together(cells(4), whole, "batch"))
+    list(batched.run_together(cells(2), steps, "batch"))
+    list(batched.run_together(cells(4), steps, "batch"))
     assert rows(steps, cells(4)) == rows(whole, cells(4))
     (tmp_path / "steps" / "cells" / f"{cells(4)[5].key}.json").unlink()
-    batched.run_together(cells(4), steps, "batch")
+    list(batched.run_together(cells(4), steps, "batch"))
     assert rows(steps, cells(4)) == rows(whole, cells(4))
 
 
 def test_what_is_recorded_is_not_played_again(tmp_path, monkeypatch):
     store = Store(tmp_path)
-    batched.run_together(cells(2), store, "batch")
+    list(batched.run_together(cells(2), store, "batch"))
     monkeypatch.setattr(batched, "_simulate", None)
-    batched.run_together(cells(2), store, "batch")
+    list(batched.run_together(cells(2), store, "batch"))
 
 
 def test_engines_don_t_mix(tmp_path):

@@ -20,6 +20,7 @@ from claim_numbers import (
 from superarm.studies.paper import claims
 from superarm.studies.paper.claims import evaluations, growth
 from superarm.studies.paper.policies import LITERAL
+from superarm.studies.paper.reproduction import judge
 
 
 @pytest.mark.parametrize(
@@ -197,8 +198,8 @@ def theory_numbers():
 
 
 def test_only_claims_whose_numbers_are_there_are_judged():
-    assert claims.judge({}) == []
-    found = claims.judge({"theory": theory_numbers()})
+    assert judge({}) == []
+    found = judge({"theory": theory_numbers()})
     assert [claim.verdict for claim in found] == [NO, PARTLY]
 
 
@@ -208,7 +209,7 @@ def test_only_claims_whose_numbers_are_there_are_judged():
 )
 def test_claims_are_not_judged_at_sizes_that_cannot_support_a_verdict(n_arms, horizon, verdict):
     numbers = {**timed(single=(0.5, 0.9)), "n_arms": n_arms, "horizon": horizon}
-    (claim,) = claims.judge({"table1": numbers})
+    (claim,) = judge({"table1": numbers})
     assert claim.verdict is verdict
     if verdict is UNJUDGED:
         assert claim.measured == claim.interval == ""

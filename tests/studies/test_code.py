@@ -10,7 +10,7 @@ import pytest
 import superarm
 from superarm.studies import Scale
 from superarm.studies.code import digest_of, reachable, versions
-from superarm.studies.paper.catalogue import KINDS, load, names
+from superarm.studies.paper.reproduction import EXPERIMENTS, KINDS, load
 
 SOURCE = Path(superarm.__file__).parent
 CELLS = [f"superarm.studies.cells.{kind}" for kind in KINDS]
@@ -88,7 +88,7 @@ def test_modules_that_make_rows_change_the_digest(copied, name, before):
 
 
 def test_the_kinds_are_those_of_the_experiments():
-    used = {cell.kind for name in names() for cell in load(name).cells(Scale("tiny"))}
+    used = {cell.kind for name in EXPERIMENTS for cell in load(name).cells(Scale("tiny"))}
     assert sorted(used) == list(KINDS)
 
 

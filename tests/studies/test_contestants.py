@@ -3,6 +3,7 @@
 import importlib
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,14 @@ from click.testing import CliRunner
 import superarm as sa
 from superarm.catalog import Task
 from superarm.cli import app
-from superarm.reporting.executors import processes
+from superarm.reporting.jobs import processes
 from superarm.studies import Cell, RequestError, Scale, Store
+from superarm.studies.cell import recorded_rows
 from superarm.studies.cells.compare import run as play
 from superarm.studies.cells.outside import make_policy
 from superarm.studies.code import outside_digest
 from superarm.studies.comparison import contestants, report, study
-from superarm.studies.run import record, recorded_rows, run_cells
+from superarm.studies.run import record, run_cells
 
 PAGE = Path(__file__).parents[2] / "docs" / "comparison.md"
 TINY = Scale("tiny")
@@ -62,7 +64,7 @@ def test_the_example_of_the_docs_plays(module):
     played = {cell.settings["policy"] for cell in cells if cell.kind == "compare"}
     assert {NAMES[0], "thompson", "cts"} < played
     store = {}
-    run_cells(cells, store)
+    list(run_cells(cells, store))
     numbers = study.analyse(
         recorded_rows([c for c in cells if c.settings["on"] != "linear"], store)[0]
     )
@@ -77,8 +79,8 @@ def test_workers_find_the_module_and_give_the_same_rows(module):
     cells = outside(study.cells(TINY, contestants(NAMES)))
     cells = [cell for cell in cells if cell.settings.get("policy") == NAMES[0]]
     here, there = {}, {}
-    run_cells(cells, here)
-    run_cells(cells, there, start=processes(1))
+    list(run_cells(cells, here))
+    list(run_cells(cells, there, start=partial(processes, 1)))
     assert [here[cell.key].row for cell in cells] == [there[cell.key].row for cell in cells]
 
 

@@ -175,7 +175,7 @@ def test_a_table_that_is_nearly_empty_warns():
 def test_the_winner_is_compared_over_paired_runs():
     found = analysis_of(cells(), NAMES)
     best = found.learners[0]
-    assert best.behind.numbers == [0, 0, 0]
+    assert best.behind == (0, 0, 0)
     for result in found.results:
         difference = (best.rewards[:, -1] - result.rewards[:, -1]) / 120
         assert result.behind.mean == pytest.approx(difference.mean())

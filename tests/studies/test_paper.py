@@ -20,7 +20,7 @@ import superarm as sa
 from commands import run as command
 from forked_server import Forked
 from superarm import theory
-from superarm.reporting.tables import as_rich
+from superarm.cli.common import as_rich
 from superarm.studies import RequestError, Scale, Store, paper, run
 from superarm.studies.archive import pack
 from superarm.studies.code import versions
@@ -64,7 +64,7 @@ def drawn_before(tiny, monkeypatch):
 
     That they are drawn again in the same way is tested where everything is rebuilt.
     """
-    pictures = {name: (tiny[0] / name / f"{name}.svg").read_text() for name in paper.names()}
+    pictures = {name: (tiny[0] / name / f"{name}.svg").read_text() for name in paper.EXPERIMENTS}
 
     def section(study, *recorded):
         monkeypatch.setattr(reproduction, "render", lambda draw: pictures[study.name])
@@ -99,7 +99,7 @@ def test_killed_half_way_and_resumed_it_is_the_same(tiny, tmp_path):
 
 def test_everything_is_written(tiny):
     out, printed = tiny
-    for name in paper.names():
+    for name in paper.EXPERIMENTS:
         for file in ("rows.jsonl", "times.jsonl", "numbers.json", f"{name}.svg"):
             assert (out / name / file).stat().st_size > 0
     assert "The paper's claims" in printed
@@ -131,7 +131,7 @@ def test_what_goes_beyond_the_paper_comes_last(tiny):
 
 
 def test_rows_have_no_times_and_times_no_results(tiny):
-    for name in paper.names():
+    for name in paper.EXPERIMENTS:
         for line in (tiny[0] / name / "rows.jsonl").read_text().splitlines():
             assert not {"ask_s", "median_ask_s", "seconds"} & set(json.loads(line))
         for line in (tiny[0] / name / "times.jsonl").read_text().splitlines():
@@ -145,7 +145,7 @@ def test_the_report_stands_alone_and_says_that_it_is_quick(tiny):
     assert page.index("<h2") == page.index('<h2 id="claims">')
     assert "Reduced sizes" in page
     assert "not judged at this size" in page
-    assert page.count("<svg") == len(paper.names())
+    assert page.count("<svg") == len(paper.EXPERIMENTS)
     for claim in json.loads((tiny[0] / "claims.json").read_text()):
         assert claim["verdict"] in page
         assert escape(claim["quote"]) in page
@@ -212,7 +212,7 @@ def test_an_archive_gives_the_same_report(tiny, archive, tmp_path, monkeypatch):
     result = command("reproduce", "--from", archive, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert "The paper's claims" in result.output
-    files = ["claims.json", *(f"{name}/{file}" for name in paper.names() for file in MADE)]
+    files = ["claims.json", *(f"{name}/{file}" for name in paper.EXPERIMENTS for file in MADE)]
     for file in files:
         assert (tmp_path / "out" / file).read_bytes() == (tiny[0] / file).read_bytes()
     found = json.loads((tmp_path / "out" / "manifest.json").read_text())
@@ -236,7 +236,7 @@ def test_the_manifest_says_where_rows_come_from(tiny):
     manifest = json.loads((tiny[0] / "manifest.json").read_text())
     together, alone = sorted(manifest["recorded"]["groups"], key=lambda one: one["timed_alone"])
     assert alone["experiments"] == ["table1", "table1_beyond"]
-    assert set(paper.names()) - {"table1", "table1_beyond"} == set(together["experiments"])
+    assert set(paper.EXPERIMENTS) - {"table1", "table1_beyond"} == set(together["experiments"])
     assert manifest["recorded"]["cells"] == len(list((tiny[0] / "cells").iterdir()))
     page = (tiny[0] / "report.html").read_text()
     assert together["machine"]["processor"] in page
@@ -278,7 +278,7 @@ def test_an_unfinished_experiment_is_left_out_of_the_report(tiny, tmp_path):
     out = tmp_path / "copy"
     shutil.copytree(tiny[0], out)
     (out / "report.html").unlink()
-    keys = {name: {c.key for c in paper.load(name).cells(SCALE)} for name in paper.names()}
+    keys = {name: {c.key for c in paper.load(name).cells(SCALE)} for name in paper.EXPERIMENTS}
     # Experiments share cells: others are unfinished, too.
     lost = min(keys["fig2b"] - keys["sensitivity"])
     (out / "cells" / f"{lost}.json").unlink()
@@ -299,14 +299,14 @@ def test_rows_of_another_program_do_not_mix(tiny, monkeypatch):
 
 
 def test_names_are_listed_without_importing_an_experiment():
-    code = "import sys; from superarm.studies import paper; paper.names(); "
+    code = "import sys; from superarm.studies import paper; paper.EXPERIMENTS; "
     code += "assert not [name for name in sys.modules if '.experiments.' in name]"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)
 
 
 def test_every_experiment_has_the_papers_sizes():
     """Section 5's figures, as data."""
-    full = {name: paper.load(name).cells(Scale()) for name in paper.names()}
+    full = {name: paper.load(name).cells(Scale()) for name in paper.EXPERIMENTS}
 
     def settings(name):
         return [cell.settings for cell in full[name]]

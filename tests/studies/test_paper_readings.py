@@ -11,7 +11,7 @@ from superarm.studies.cells.play import Make
 from superarm.studies.cells.readings import READING
 from superarm.studies.paper.experiments import fig1, table1
 from superarm.studies.paper.extensions.readings import READINGS
-from superarm.studies.paper.regret import exponents, tenfolds, value_at
+from superarm.studies.paper.policies import growth, value_at
 
 AT = np.array([1, 10, 100, 1000, 10_000])
 PROBLEM = {"family": "linear", "n_arms": 40, "k": 2, "gap": 0.2}
@@ -87,8 +87,9 @@ def test_a_reading_with_no_deviation_is_the_usual_setting():
 )
 def test_growth_of_known_curves(law, exponent, tenfold):
     runs = np.array([law(AT), 3 * law(AT)])  # a factor changes no growth
-    assert exponents(runs, AT, 10_000) == pytest.approx([exponent] * 2)
-    assert tenfolds(runs, AT, 10_000) == pytest.approx([tenfold] * 2)
+    exponents, tenfolds = growth(runs, AT, 10_000)
+    assert exponents == pytest.approx([exponent] * 2)
+    assert tenfolds == pytest.approx([tenfold] * 2)
 
 
 def test_values_between_checkpoints_are_interpolated():
@@ -122,7 +123,7 @@ def test_table_1_repeats_what_its_claim_is_about():
 
 def test_every_experiment_has_as_many_runs_as_a_verdict_needs():
     """At least 20 runs, 10 for figure 2C; timed cells have runs of their own."""
-    for name in paper.names():
+    for name in paper.EXPERIMENTS:
         cells = [c for c in paper.load(name).cells(Scale()) if c.settings.get("purpose") != "time"]
         runs = {cell.run for cell in cells}
         if cells:

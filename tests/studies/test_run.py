@@ -13,7 +13,7 @@ import pytest
 
 from forked_server import start_forking
 from forked_workers import forked
-from superarm.reporting.executors import dask_workers, processes
+from superarm.reporting.jobs import dask_workers, processes
 from superarm.studies import Cell, Recorded, Scale, Store, paper, run
 from superarm.studies.code import versions
 from tiny_cells import TINY
@@ -26,18 +26,16 @@ def rows(store, cells=TINY):
 
 def recorded(folder, **options):
     store = Store(folder)
-    run.run_cells(TINY, store, **options)
-    return store
+    return store, list(run.run_cells(TINY, store, **options))
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    return recorded(tmp_path_factory.mktemp("alone"))
+    return recorded(tmp_path_factory.mktemp("alone"))[0]
 
 
 def test_two_workers_give_the_same_rows(alone, tmp_path):
-    calls = []
-    store = recorded(tmp_path, start=processes(2), progress=calls.append)
+    store, calls = recorded(tmp_path, start=partial(processes, 2))
     assert rows(store) == rows(alone)
     assert sorted(cell.key for cell in calls) == sorted(cell.key for cell in TINY)
 
@@ -64,22 +62,18 @@ def cluster():
 
 
 def test_a_dask_cluster_gives_the_same_rows(alone, cluster, tmp_path):
-    store = recorded(
-        tmp_path, start=dask_workers(cluster.scheduler_address, partial(versions, "play"))
-    )
+    known = partial(versions, "play")
+    store, _ = recorded(tmp_path, start=partial(dask_workers, cluster.scheduler_address, known))
     assert rows(store) == rows(alone)
 
 
 def test_a_dying_dask_worker_loses_no_finished_cell(alone, cluster, tmp_path):
-    killed = []
-
-    def kill_one_worker(cell):
+    start = partial(dask_workers, cluster.scheduler_address, partial(versions, "play"))
+    store, killed = Store(tmp_path), []
+    for _ in run.run_cells(TINY, store, start=start):
         if not killed:
             killed.append(next(iter(cluster.workers.values())).pid)
             os.kill(killed[0], signal.SIGKILL)
-
-    start = dask_workers(cluster.scheduler_address, partial(versions, "play"))
-    store = recorded(tmp_path, start=start, progress=kill_one_worker)
     assert len(killed) == 1
     assert rows(store) == rows(alone)
 
@@ -88,24 +82,21 @@ def test_a_dying_worker_loses_no_finished_cell(alone, tmp_path):
     started = []
 
     def start():
-        started.append(forked(2)())
+        started.append(forked(2))
         return started[-1]
 
-    killed = []
-
-    def kill_one_worker(cell):
+    store, killed = Store(tmp_path), []
+    for _ in run.run_cells(TINY, store, start=start):
         if not killed:
             killed.append(next(iter(started[0]._processes)))
             os.kill(killed[0], signal.SIGKILL)
-
-    store = recorded(tmp_path, start=start, progress=kill_one_worker)
     assert len(started) == 2
     assert rows(store) == rows(alone)
 
 
 def test_workers_that_always_die_end_it(tmp_path):
     def start():
-        executor = forked(1)()
+        executor = forked(1)
         executor.submit(os._exit, 1)
         return executor
 
@@ -116,7 +107,7 @@ def test_workers_that_always_die_end_it(tmp_path):
 def test_a_failing_cell_is_reported_and_the_finished_ones_kept(tmp_path):
     store = Store(tmp_path)
     with pytest.raises(ValueError, match="cells of the kind 'nonsense' have no runner"):
-        run.run_cells([TINY[0], Cell("nonsense", {}, 0, 0)], store)
+        list(run.run_cells([TINY[0], Cell("nonsense", {}, 0, 0)], store))
     assert TINY[0].key in store
 
 
@@ -133,13 +124,13 @@ def test_a_failing_cell_lets_the_others_under_way_finish(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "run_cell", one_fails)
     store, cells = Store(tmp_path), [Cell("play", {}, 0, run) for run in range(4)]
     with pytest.raises(ZeroDivisionError, match="a bug"):
-        run.run_cells(cells, store, start=lambda: ThreadPoolExecutor(4))
+        list(run.run_cells(cells, store, start=lambda: ThreadPoolExecutor(4)))
     assert [cell.key in store for cell in cells] == [False, True, True, True]
 
 
 def test_what_is_recorded_is_not_run_again(alone, monkeypatch):
     monkeypatch.setattr(run, "run_cell", lambda cell: pytest.fail("ran again"))
-    run.run_cells(TINY, alone)
+    assert list(run.run_cells(TINY, alone)) == []
 
 
 def test_policies_of_a_run_meet_the_same_instance(alone):
@@ -171,7 +162,7 @@ def test_costs_are_estimates_for_every_cell():
         0,
         0,
     )
-    every = [cell for name in paper.names() for cell in paper.load(name).cells(Scale())]
+    every = [cell for name in paper.EXPERIMENTS for cell in paper.load(name).cells(Scale())]
     for cell in [*every, *TINY, order, Cell("my_kind", {"x": 1}, 0, 0)]:
         assert run.cost(cell) > 0
 
@@ -179,7 +170,7 @@ def test_costs_are_estimates_for_every_cell():
 def test_the_longest_cells_come_first_and_timed_cells_last_and_alone(monkeypatch):
     called = []
     monkeypatch.setattr(
-        run, "run_cells", lambda cells, store, start, progress: called.append((list(cells), start))
+        run, "run_cells", lambda cells, store, start: called.append((list(cells), start)) or []
     )
     timed = Cell("play", {**TINY[0].settings, "horizon": 10**6, "purpose": "time"}, 3, 0)
     run.record({"some": [*TINY, timed], "others": TINY}, {}, workers=7)
@@ -194,7 +185,7 @@ def test_the_longest_cells_come_first_and_timed_cells_last_and_alone(monkeypatch
 def test_slow_oracles_are_known_to_be_slow():
     """The cells that take longest at the paper's sizes, by measurement, are estimated to."""
     cells = {
-        (cell.settings["problem"]["family"], cell.label): cell
+        (cell.settings["problem"]["family"], cell.settings["label"]): cell
         for name in ("fig2c", "beyond")
         for cell in paper.load(name).cells(Scale())
     }

@@ -1,9 +1,11 @@
-"""What the commands share: common options, refusals and checks for optional packages."""
+"""What the commands share: options, refusals, checks for optional packages, and printed tables."""
 
 from __future__ import annotations
 
 import math
 import os
+import re
+from collections import Counter
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +18,9 @@ from superarm.version import how_to_install
 if TYPE_CHECKING:
     from click.decorators import FC
     from rich.console import Console
+    from rich.table import Table as RichTable
 
+    from superarm.reporting.tables import Table
     from superarm.service.log.events import Bandit
     from superarm.service.log.store import Store
     from superarm.studies import Done
@@ -196,7 +200,6 @@ def show(study: Callable[[Console], Done], what: str) -> None:
     """Run a study with a progress bar, then print its tables and the path of its results."""
     from rich.console import Console
 
-    from superarm.reporting.tables import as_rich, print_table
     from superarm.studies import RequestError
 
     console = Console()  # made here, because it looks at the width and colours of the terminal
@@ -213,9 +216,57 @@ def show(study: Callable[[Console], Done], what: str) -> None:
     click.echo(f"{what if done.path.suffix else 'The files'}: {done.path.resolve()}")
 
 
+def as_rich(table: Table) -> RichTable:
+    """The table for a terminal."""
+    from rich.markup import escape
+    from rich.table import Table as RichTable
+
+    shown = RichTable(title=escape(table.title), title_justify="left", show_lines=table.long)
+    shown.caption = escape(table.caption) or None
+    for place, name in enumerate(table.heading):
+        text = place < table.n_texts
+        shown.add_column(name, justify="left" if text else "right", no_wrap=text and not table.long)
+    for row in table.rows:
+        shown.add_row(*map(escape, row))
+    return shown
+
+
+def print_table(console: Console, table: RichTable) -> None:
+    """Print a table, or lines with the same cells if the terminal is too narrow for a table.
+
+    rich cuts what does not fit, and numbers that are cut are other numbers.
+    """
+    from rich.text import Text
+
+    def plain(cell: Any) -> str:
+        return Text.from_markup(cell).plain if isinstance(cell, str) else str(cell)
+
+    columns = [[plain(column.header), *map(plain, column.cells)] for column in table.columns]
+    lines = console.render_lines(table, pad=False)
+    text = "\n".join("".join(segment.text for segment in line) for line in lines)
+    words = Counter(word for column in columns for cell in column for word in _words(cell))
+    if words <= Counter(_words(text)):
+        console.print(table)
+        return
+    heads, *rows = zip(*columns, strict=True)
+    told = [plain(table.title), ""] if table.title else []
+    for name, *cells in rows:
+        told += [f"{heads[0]} {name}".strip() if heads[0] else name]
+        told += [f"  {head}: {cell}" for head, cell in zip(heads[1:], cells, strict=True) if cell]
+        told += [""]
+    for line in [*told, *([plain(table.caption)] if table.caption else [])]:
+        # The terminal wraps long lines, and nothing is left out.
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
 def refuse_beside_from(given: object) -> None:
     """Refuse other options beside ``--from``, which runs nothing."""
     if given:
         raise click.BadParameter(
             "--from rebuilds the pages of everything in a folder; it takes no other options"
         )
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text, without the lines of a box."""
+    return re.sub(r"[|│┃]", " ", text).split()

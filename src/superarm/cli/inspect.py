@@ -122,9 +122,9 @@ def _executor(workers: int) -> Iterator[Executor | None]:
     if workers == 1:
         yield None
         return
-    from superarm.reporting.executors import one_blas_thread, processes
+    from superarm.reporting.jobs import processes
 
-    with one_blas_thread(), processes(workers)() as executor:
+    with processes(workers) as executor:
         yield executor
 
 
@@ -134,7 +134,7 @@ def _progress(most: int) -> Iterator[Callable[[Progress], None]]:
     from rich.console import Console
 
     from superarm.advice.text import shown_s
-    from superarm.reporting.progress import bar
+    from superarm.reporting.jobs import bar
 
     console = Console(stderr=True)
     n_seen = 0
@@ -243,8 +243,6 @@ def _print(found: Inspection) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from superarm.reporting.tables import print_table
-
     console = Console()
     console.print(found.summary(), markup=False, highlight=False)
     table = Table()
@@ -255,7 +253,7 @@ def _print(found: Inspection) -> None:
     table.add_column("worst", justify="right")
     for name, verdict, *rest in found.table():
         table.add_row(name, f"[{_STYLES.get(verdict, 'dim')}]{verdict}[/]", *rest)
-    print_table(console, table)
+    common.print_table(console, table)
     notes = [*found.meaning(), *found.remarks()]
     for line in [*notes, "", *found.advice()]:
         # Brackets in these lines are Python, not markup.

@@ -53,8 +53,6 @@ def list_(database: str) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from superarm.reporting.tables import print_table
-
     table = Table("id", "role", "note", "made")
     with _opened(database, "read") as store:
         for row in store.key_rows():
@@ -62,7 +60,7 @@ def list_(database: str) -> None:
             made = time.strftime("%Y-%m-%d %H:%M", time.gmtime(row.created))
             # A note is free text, and may contain what rich takes for markup.
             table.add_row(row.id, row.role, escape(row.note), made)
-    print_table(Console(), table)
+    common.print_table(Console(), table)
 
 
 @command.command("drop")

@@ -53,11 +53,9 @@ def command(n_arms: int, k: int, cost_s: float, horizon: int, seed: int, as_json
     else:
         from rich.console import Console
 
-        from superarm.reporting.tables import print_table
-
         console = Console()
-        print_table(console, _costs(found))
-        print_table(console, _break_even(found))
+        common.print_table(console, _costs(found))
+        common.print_table(console, _break_even(found))
 
 
 def _costs(found: Plan) -> Table:

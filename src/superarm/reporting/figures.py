@@ -32,7 +32,6 @@ __all__ = [
     "look",
     "name_curves",
     "panels",
-    "plain",
     "render",
 ]
 
@@ -170,12 +169,6 @@ def band(
     if len(runs) > 1:
         bottom = np.maximum(least, low)
         axis.fill_between(x, bottom, high, color=look.colour, alpha=0.18, linewidth=0)
-
-
-def plain(axis: Any, x: str, y: str) -> None:
-    """Name the axes."""
-    axis.set_xlabel(x)
-    axis.set_ylabel(y)
 
 
 def logarithmic(axis: Any, *, x: bool = True, y: bool = True) -> None:

@@ -1,23 +1,50 @@
-"""The files of a study: pages from Jinja2 templates, and files written whole or not at all.
+"""The files of a study: what they need, pages and CSV, and how they are written.
 
 Pages need ``superarm[plots]``. HTML templates are autoescaped: a name from a user's file can't
 become markup. They extend ``base.html``, which has the colours for light and dark screens and fits
-a phone.
+a phone. Every file is written whole or not at all.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from superarm.reporting import RequestError
 from superarm.reporting.tables import as_markdown
+from superarm.version import how_to_install
 
-__all__ = ["render", "write"]
+__all__ = ["as_csv", "lacks", "need", "render", "write"]
 
 _SHARED = Path(__file__).parent / "templates"
+
+
+def need(module: str, extra: str, why: str) -> None:
+    """Refuse a request whose optional dependency is not installed.
+
+    Parameters
+    ----------
+    module
+        The module that must be importable.
+    extra
+        The extra of superarm that installs it.
+    why
+        What needs the module, as the beginning of a sentence.
+    """
+    if find_spec(module) is None:
+        raise RequestError(f"{why} and needs {module}: {how_to_install(extra)}")
+
+
+def lacks(*modules: str) -> list[str]:
+    """Those of some modules that are not installed."""
+    # Looked for, not imported: that would take long.
+    return [module for module in modules if find_spec(module) is None]
 
 
 def render(template: Path, **data: Any) -> str:
@@ -44,6 +71,17 @@ def render(template: Path, **data: Any) -> str:
     filters: dict[str, Callable[..., Any]] = environment.filters
     filters["markdown"] = as_markdown
     return environment.get_template(template.name).render(**data)
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as CSV, with a first line of their keys."""
+    # The first row need not have all keys, and columns keep the order of their first row.
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def write(path: Path, content: str | bytes) -> Path:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, as_finite
+from superarm.core.arguments import FloatArray
 
 __all__ = [
     "Interval",
     "mean_band",
     "mean_interval",
-    "paired_difference",
     "paired_ratio",
     "share_interval",
 ]
@@ -23,8 +22,7 @@ LEVEL = 0.95  # of every interval that has no level of its own
 _MOST_LOG = 100.0  # of a factor: beyond it an interval says nothing more
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """A mean over runs, with both ends of its confidence interval."""
 
     mean: float
@@ -32,23 +30,27 @@ class Interval:
     high: float
 
     def __str__(self) -> str:
-        return f"{_short(self.mean)} ({_short(self.low)} to {_short(self.high)})"
-
-    @property
-    def numbers(self) -> list[float]:
-        """The mean and both ends, as plain data."""
-        return [self.mean, self.low, self.high]
+        mean, low, high = (
+            f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}" for value in self
+        )
+        return f"{mean} ({low} to {high})"
 
 
 def mean_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
     """The mean of independent values with Student's interval, which is unbounded for one value.
+
+    For paired runs, the values are the differences of the pairs.
 
     Examples
     --------
     >>> print(mean_interval([1.0, 2.0, 3.0]))
     2.00 (-0.48 to 4.48)
     """
-    mean, low, high = mean_band(as_finite(values, "values", ndim=1)[:, None], level)
+    mean, low, high = mean_band(np.asarray(values, np.float64)[:, None], level)
+    if not np.isfinite(mean[0]):
+        raise ValueError(
+            f"a mean needs finite values, at least one, got {np.array2string(np.asarray(values))}"
+        )
     return Interval(float(mean[0]), float(low[0]), float(high[0]))
 
 
@@ -88,7 +90,8 @@ def paired_ratio(values: ArrayLike, others: ArrayLike, level: float = LEVEL) -> 
     if (values < 0).any() or (others <= 0).any():
         raise ValueError(
             f"a ratio needs values of at least 0 and others above 0, got a value of "
-            f"{values.min():g} and another of {others.min():g}; use paired_difference"
+            f"{values.min():g} and another of {others.min():g}; use mean_interval of the "
+            f"differences"
         )
     plain = mean_interval(values / others, level)
     if len(values) == 1:
@@ -99,11 +102,6 @@ def paired_ratio(values: ArrayLike, others: ArrayLike, level: float = LEVEL) -> 
     # The cap keeps both ends finite where two runs differ by orders of magnitude.
     factor = float(np.exp(min((plain.high - plain.mean) / plain.mean, _MOST_LOG)))
     return Interval(plain.mean, plain.mean / factor, plain.mean * factor)
-
-
-def paired_difference(values: ArrayLike, others: ArrayLike, level: float = LEVEL) -> Interval:
-    """The mean over paired runs of ``values - others``."""
-    return mean_interval(np.asarray(values, np.float64) - np.asarray(others, np.float64), level)
 
 
 def share_interval(hits: int, trials: int, level: float = LEVEL) -> Interval:
@@ -118,9 +116,3 @@ def share_interval(hits: int, trials: int, level: float = LEVEL) -> Interval:
 
     ends = stats.binomtest(hits, trials).proportion_ci(level, "exact")
     return Interval(hits / trials, float(ends.low), float(ends.high))
-
-
-def _short(value: float) -> str:
-    if not np.isfinite(value):
-        return f"{value:g}"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"

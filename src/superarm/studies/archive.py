@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from superarm.reporting import RequestError, files
-from superarm.studies.cell import Cell, Recorded, canonical
-from superarm.studies.store import Recording
+from superarm.studies.cell import Cell, Recorded, Recording, canonical
 
 _KEPT_TIMES = ("started", "ended", "seconds", "processor_s", "machine")
 # A dictionary as large as all rows finds what cells share, wherever in the file they are.

@@ -7,7 +7,7 @@ together name their engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -17,10 +17,9 @@ from superarm.catalog import POLICIES
 from superarm.rewards import LinearReward
 from superarm.simulation.batch import BatchTrace, simulate_batch
 from superarm.simulation.instances import Instance
-from superarm.studies.cell import Cell, Recorded, canonical, checkpoints
+from superarm.studies.cell import Cell, Recorded, Recording, canonical, checkpoints
 from superarm.studies.cells.play import draw, gap_max, task_of
 from superarm.studies.machine import Watch
-from superarm.studies.store import Recording
 
 ENGINES = ("process", "batch", "torch")
 # What `simulate_batch` can play. It has no CUCB, and only the oracles of these policies.
@@ -42,14 +41,8 @@ def can_play(cell: Cell) -> bool:
     return cell.kind == "play" and cell.settings["policy"]["name"] in _POLICIES
 
 
-def run_together(
-    cells: Sequence[Cell],
-    store: Recording,
-    engine: str,
-    *,
-    progress: Callable[[Cell], None] | None = None,
-) -> None:
-    """Play all cells that differ only in their run at once.
+def run_together(cells: Sequence[Cell], store: Recording, engine: str) -> Iterator[Cell]:
+    """Play all cells that differ only in their run at once. Yields those that were missing.
 
     The row of a run depends on how many runs are played with it. So a group with a missing run is
     played and stored again as a whole, and a folder holds the same rows whether its experiments
@@ -60,7 +53,7 @@ def run_together(
     ordered = sorted(cells, key=lambda cell: (canonical(cell.settings), cell.seed, cell.run))
     for _, group in groupby(ordered, key=lambda cell: (canonical(cell.settings), cell.seed)):
         runs = list(group)
-        # Only missing cells advance the progress bar, although all cells of the group are played.
+        # All cells of the group are played, but only missing ones count as progress.
         missing = {cell.key for cell in runs if cell.key not in store}
         if not missing:
             continue
@@ -70,8 +63,8 @@ def run_together(
         times = watch.times(1 / len(trace.instances))
         for cell in runs:
             store[cell.key] = Recorded(_row(trace, cell.run, engine), times)
-            if progress is not None and cell.key in missing:
-                progress(cell)
+            if cell.key in missing:
+                yield cell
 
 
 def _simulate(runs: list[Cell], engine: str) -> BatchTrace:

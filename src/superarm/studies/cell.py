@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from superarm.version import __version__
 _KEY_LENGTH = 24  # hexadecimal digits: 96 bits, no two cells ever share them
 _N_EACH = 61  # checkpoints that are spread evenly, and those spread by their logarithm
 
+Rows = list[dict[str, Any]]
 Value = TypeVar("Value")
 
 
@@ -48,12 +49,8 @@ class Cell:
         """A name that changes with everything the row depends on, superarm's version included."""
         # The version is in the key, because another version may draw other random numbers: its rows
         # must not be taken for the rows of this one.
-        return digest([__version__, self.kind, self.settings, self.seed, self.run])[:_KEY_LENGTH]
-
-    @property
-    def label(self) -> str:
-        """What the progress bar shows."""
-        return str(self.settings.get("label", self.kind))
+        said = canonical([__version__, self.kind, self.settings, self.seed, self.run])
+        return hashlib.sha256(said.encode()).hexdigest()[:_KEY_LENGTH]
 
     @property
     def is_timed(self) -> bool:
@@ -71,6 +68,22 @@ class Recorded:
 
     row: dict[str, Any]
     times: dict[str, Any]
+
+
+class Recording(Protocol):
+    """What cells gave, by their keys.
+
+    A dictionary for a study that is not resumed, and a `Store` for one that is.
+    """
+
+    def __contains__(self, key: object, /) -> bool:
+        """Whether a cell is recorded."""
+
+    def __getitem__(self, key: str, /) -> Recorded:
+        """What a finished cell gave."""
+
+    def __setitem__(self, key: str, recorded: Recorded, /) -> None:
+        """Record a finished cell."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +133,19 @@ def checkpoints(horizon: int) -> IndexArray:
     return np.unique(np.round(np.concatenate([even, logarithmic]))).astype(np.intp)
 
 
-def digest(value: Any) -> str:
-    """The SHA-256 of plain data."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
+def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
+    """The rows and the times of cells in their order, each with the settings of its cell.
+
+    The seed and the run are there, so that an analysis can draw the instances of a row again.
+    """
+    rows, times = [], []
+    for cell in cells:
+        recorded = store[cell.key]
+        # Rows come after the settings: what was recorded must win over what was asked for.
+        about = {"kind": cell.kind, "run": cell.run, "seed": cell.seed, **cell.settings}
+        rows.append({**about, **recorded.row})
+        times.append({**about, **recorded.times})
+    return rows, times
 
 
 def canonical(value: Any) -> str:

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from superarm.version import __version__
 _PACKAGE = "superarm"
 _ROOT = Path(__file__).parents[2]  # the folder that holds the package
 _DIGITS = 16
+_WITHIN = "{}.{}".format  # the name of a module in a package
 
 
 @cache
@@ -80,7 +82,7 @@ def reachable(
     left = list(modules)
     seen = set(left)
     if not around:
-        seen.update(above for name in left for above in _packages(name))
+        seen.update(above for name in left for above in accumulate(name.split("."), _WITHIN))
     found: dict[str, Path] = {}
     # A search without recursion: modules may import each other in circles.
     while left:
@@ -91,9 +93,10 @@ def reachable(
         if path is None or within not in (None, name.split(".")[0]):
             continue
         found[name] = path
-        # Importing a module runs the packages that it is in.
         source, is_package = path.read_text(encoding="utf-8"), path.name == "__init__.py"
-        new = {*_named(source, name, is_package), *_packages(name)} - seen
+        # Importing a module runs the packages that it is in, from the outermost one on.
+        packages = accumulate(name.split("."), _WITHIN)
+        new = {*_named(source, name, is_package), *packages} - seen
         left += new
         seen |= new
     return found
@@ -130,9 +133,3 @@ def _named(source: str, name: str, is_package: bool) -> tuple[str, ...]:
         for block in ("body", "orelse", "finalbody", "handlers", "cases"):
             left += getattr(node, block, ())
     return tuple(found)
-
-
-def _packages(name: str) -> list[str]:
-    """The packages that a module is in, from the outermost one on."""
-    parts = name.split(".")
-    return [".".join(parts[:depth]) for depth in range(1, len(parts))]

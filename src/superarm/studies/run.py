@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from superarm.reporting import need
-from superarm.reporting.executors import (
+from superarm.reporting.files import need
+from superarm.reporting.jobs import (
     StartExecutor,
+    bar,
     dask_workers,
-    one_blas_thread,
     processes,
     run_all,
 )
-from superarm.reporting.progress import bar
 from superarm.studies import batched, cells
-from superarm.studies.cell import Cell, Recorded
+from superarm.studies.cell import Cell, Recorded, Recording
 from superarm.studies.code import versions
 from superarm.studies.machine import Watch
-from superarm.studies.store import Recording
-from superarm.studies.study import Rows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,8 +41,6 @@ _ORACLE_S = {
 }
 _KIND_S = {"signal": 10.0}  # other kinds are short, so that a wrong guess does not matter
 
-Progress = Callable[[Cell], None]
-
 
 def run_cell(cell: Cell) -> Recorded:
     """Run one cell, in whichever process this is called; note when, where and how long it ran."""
@@ -58,22 +54,14 @@ def run_cell(cell: Cell) -> Recorded:
 
 
 def run_cells(
-    wanted: Iterable[Cell],
-    store: Recording,
-    *,
-    start: StartExecutor | None = None,
-    progress: Progress | None = None,
-) -> None:
-    """Run the cells that the store does not have, and store each as soon as it finishes."""
-
-    def done(cell: Cell, recorded: Recorded) -> None:
-        store[cell.key] = recorded
-        if progress is not None:
-            progress(cell)
-
+    wanted: Iterable[Cell], store: Recording, *, start: StartExecutor | None = None
+) -> Iterator[Cell]:
+    """Run the cells that the store does not have. Yields each as soon as it is stored."""
     # By key, so that a cell that stands in two sweeps is played once.
     left = {cell.key: cell for cell in wanted if cell.key not in store}
-    run_all(run_cell, left, done, start=start)
+    for cell, recorded in run_all(run_cell, left, start=start):
+        store[cell.key] = recorded
+        yield cell
 
 
 def record(
@@ -110,42 +98,26 @@ def record(
     """
     distinct = {cell.key: cell for sweep in sweeps.values() for cell in sweep}
     # Only what is left to run: a resumed study starts at 0% of the rest.
-    left = [cell for key, cell in distinct.items() if key not in store]
-    left.sort(key=cost, reverse=True)
-    start = processes(workers) if workers else None
+    left = sorted(
+        (cell for key, cell in distinct.items() if key not in store), key=cost, reverse=True
+    )
+    start: StartExecutor | None = partial(processes, workers) if workers else None
     if dask is not None:
         need("distributed", "dask", "--dask connects to a dask scheduler")
-        start = dask_workers(dask, partial(versions, *sorted({cell.kind for cell in left})))
-    total = sum(map(cost, left))
-    # The workers use all cores already, and the threads of BLAS would only compete with them.
-    with one_blas_thread(), bar(console, unit, n_steps=len(left), total=total) as step:
-
-        def progress(cell: Cell) -> None:
-            step(cell.label, cost(cell))
-
-        if engine != "process":
-            at_once = [cell for cell in distinct.values() if batched.can_play(cell)]
-            batched.run_together(at_once, store, engine, progress=progress)
-        together, alone = list[Cell](), list[Cell]()
-        for cell in left:
-            (alone if cell.is_timed else together).append(cell)
-        run_cells(together, store, start=start, progress=progress)
-        run_cells(alone, store, start=processes(1), progress=progress)
-
-
-def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
-    """The rows and the times of cells in their order, each with the settings of its cell.
-
-    The seed and the run are there, so that an analysis can draw the instances of a row again.
-    """
-    rows, times = [], []
-    for cell in cells:
-        recorded = store[cell.key]
-        # Rows come after the settings: what was recorded must win over what was asked for.
-        about = {"kind": cell.kind, "run": cell.run, "seed": cell.seed, **cell.settings}
-        rows.append({**about, **recorded.row})
-        times.append({**about, **recorded.times})
-    return rows, times
+        known = partial(versions, *sorted({cell.kind for cell in left}))
+        start = partial(dask_workers, dask, known)
+    together = [cell for cell in left if not cell.is_timed]
+    alone = [cell for cell in left if cell.is_timed]
+    parts = [
+        run_cells(together, store, start=start),
+        run_cells(alone, store, start=partial(processes, 1)),
+    ]
+    if engine != "process":
+        at_once = [cell for cell in distinct.values() if batched.can_play(cell)]
+        parts.insert(0, batched.run_together(at_once, store, engine))
+    with bar(console, unit, n_steps=len(left), total=sum(map(cost, left))) as step:
+        for cell in chain.from_iterable(parts):
+            step(str(cell.settings.get("label", cell.kind)), cost(cell))
 
 
 def cost(cell: Cell) -> float:

@@ -15,41 +15,26 @@ DIR/report.html            all of it
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from superarm.reporting import RequestError, files
-from superarm.studies.cell import Cell, Recorded, canonical, digest
+from superarm.studies.cell import Cell, Recorded, Recording, canonical
 
 # What a manifest has besides the settings of its study.
 NOTED = ("sweeps", "recorded", "engines")
 # What it says about the engine: the rows of several engines have the same law.
 ENGINE = ("engine", "torch", "device")
-_MANIFEST = "manifest.json"
-
-
-class Recording(Protocol):
-    """What cells gave, by their keys.
-
-    A dictionary for a study that is not resumed, and a `Store` for one that is.
-    """
-
-    def __contains__(self, key: object, /) -> bool:
-        """Whether a cell is recorded."""
-
-    def __getitem__(self, key: str, /) -> Recorded:
-        """What a finished cell gave."""
-
-    def __setitem__(self, key: str, recorded: Recorded, /) -> None:
-        """Record a finished cell."""
+_MANIFEST, _CELL = "manifest.json", "cells/{}.json"
 
 
 def sweep_digest(cells: Sequence[Cell]) -> str:
     """What a manifest says about the cells of an experiment: another design has another digest."""
-    return digest([asdict(cell) for cell in cells])
+    return hashlib.sha256(canonical([asdict(cell) for cell in cells]).encode()).hexdigest()
 
 
 class Joined:
@@ -70,6 +55,7 @@ class Joined:
         raise TypeError("joined stores are read only; record into one of them")
 
 
+@dataclass(eq=False)
 class Store:
     """A folder of recorded cells that all belong to one manifest.
 
@@ -82,9 +68,9 @@ class Store:
         Created if it does not exist.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._read: dict[str, Recorded] = {}  # a report needs most cells several times
+    folder: Path
+    # A report needs most cells several times.
+    _read: dict[str, Recorded] = field(default_factory=dict, init=False, repr=False)
 
     def open(self, manifest: dict[str, Any], sweeps: Mapping[str, Sequence[Cell]]) -> None:
         """Begin or continue the study that the manifest and the cells describe.
@@ -148,16 +134,16 @@ class Store:
 
     def __contains__(self, key: object) -> bool:
         # A file that exists is complete, because files are written whole or not at all.
-        return self._path(key).exists()
+        return (self.folder / _CELL.format(key)).exists()
 
     def __setitem__(self, key: str, recorded: Recorded) -> None:
         self._read.pop(key, None)
-        files.write(self._path(key), canonical(asdict(recorded)) + "\n")
+        files.write(self.folder / _CELL.format(key), canonical(asdict(recorded)) + "\n")
 
     def __getitem__(self, key: str) -> Recorded:
         if key not in self._read:
             try:
-                found = json.loads(self._path(key).read_text("utf-8"))
+                found = json.loads((self.folder / _CELL.format(key)).read_text("utf-8"))
             except FileNotFoundError:
                 raise RequestError(
                     f"{self.folder} has no row of the cell {key}: the study did not finish; run it "
@@ -165,9 +151,6 @@ class Store:
                 ) from None
             self._read[key] = Recorded(**found)
         return self._read[key]
-
-    def _path(self, key: object) -> Path:
-        return self.folder / "cells" / f"{key}.json"
 
 
 def joined(folders: Sequence[Path]) -> tuple[dict[str, Any], Joined]:

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
-
-Rows = list[dict[str, Any]]
+from superarm.studies.cell import Cell, Rows, Scale
 
 
 @dataclass(frozen=True)

@@ -64,19 +64,10 @@ class TableProblem:
         return model_for(self.environment.table, self.known)
 
     @cached_property
-    def best_reward(self) -> float:
-        """What the best fixed set gets per round."""
-        return self.environment.best_fixed(self.k)
-
-    @cached_property
-    def random_reward(self) -> float:
-        """What a random set gets per round."""
-        return self.environment.random_set(self.k)
-
-    @cached_property
     def gap(self) -> float:
         """What the best fixed set gets more than a random set in ``horizon`` rounds."""
-        return self.horizon * (self.best_reward - self.random_reward)
+        table = self.environment
+        return self.horizon * (table.best_fixed(self.k) - table.random_set(self.k))
 
     def save(self, folder: Path) -> None:
         """Write the arrays where worker processes map them: there is one table for all of them."""

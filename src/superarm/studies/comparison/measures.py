@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.statistics import Interval, mean_interval, paired_difference
+from superarm.reporting.statistics import Interval, mean_interval
 
 
 def gap_closed(policy: dict[str, Any]) -> Interval:
@@ -26,7 +26,7 @@ def gap_closed(policy: dict[str, Any]) -> Interval:
 
 def beyond(policy: dict[str, Any], other: dict[str, Any]) -> Interval:
     """The regret of a policy minus that of another one, over paired runs."""
-    return paired_difference(policy["regret"], other["regret"])
+    return mean_interval(np.subtract(policy["regret"], other["regret"]))
 
 
 def leaders(policies: dict[str, dict[str, Any]]) -> tuple[str, list[str]]:

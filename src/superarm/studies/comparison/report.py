@@ -11,7 +11,7 @@ import numpy as np
 
 from superarm.catalog import POLICIES
 from superarm.reporting import figures, files
-from superarm.reporting.figures import WIDTH, look, plain
+from superarm.reporting.figures import WIDTH, look
 from superarm.reporting.palette import FAINT
 from superarm.reporting.statistics import Interval
 from superarm.reporting.tables import Table, compact
@@ -223,7 +223,7 @@ def _number(interval: Interval, *, signed: bool = False) -> str:
     # At most two digits after the point: more would claim a precision that the runs lack.
     digits = int(np.clip(_DIGITS - 1 - size, 0, 2))
     form = f"{'+' if signed else ''},.{digits}f"
-    mean, low, high = (f"{value:{form}}" for value in interval.numbers)
+    mean, low, high = (f"{value:{form}}" for value in interval)
     # A dash between signs would be read as one of them.
     return f"{mean} ({low} to {high})" if signed or interval.low < 0 else f"{mean} ({low}–{high})"
 
@@ -247,7 +247,7 @@ def draw(figure: Any, found: dict[str, Any]) -> None:
         axis.axvline(0, color=FAINT, linewidth=0.8, zorder=0)
         axis.set_yticks(range(len(policies)), [shown(found, name) for name in policies])
         axis.set_title(title, loc="right")
-        plain(axis, "gap closed, %", "")
+        axis.set(xlabel="gap closed, %")
     axes[0].invert_yaxis()  # shared: the first policy at the top of every panel
 
 

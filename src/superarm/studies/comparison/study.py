@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from superarm.reporting import RequestError, need
-from superarm.studies.cell import Cell, Scale
+from superarm.reporting import RequestError
+from superarm.reporting.files import need
+from superarm.studies.cell import Cell, Rows, Scale, recorded_rows
 from superarm.studies.code import versions
 from superarm.studies.comparison import report
 from superarm.studies.comparison.contestants import Contestant
@@ -22,9 +23,9 @@ from superarm.studies.comparison.problems import (
     with_others,
 )
 from superarm.studies.comparison.rehearsal import rehearse
-from superarm.studies.run import record, recorded_rows
+from superarm.studies.run import record
 from superarm.studies.store import Store
-from superarm.studies.study import Done, Rows
+from superarm.studies.study import Done
 from superarm.version import __version__
 
 if TYPE_CHECKING:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from superarm.catalog import POLICIES
-from superarm.reporting import files, need
-from superarm.reporting.figures import band, look, name_curves, panels, plain, render
+from superarm.reporting import files
+from superarm.reporting.figures import band, look, name_curves, panels, render
+from superarm.reporting.files import need
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Recorded, Scale
-from superarm.studies.run import record, recorded_rows
-from superarm.studies.study import Done, Findings, Rows, Study
+from superarm.studies.cell import Cell, Recorded, Rows, Scale, recorded_rows
+from superarm.studies.run import record
+from superarm.studies.study import Done, Findings, Study
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -180,7 +181,7 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
             band(axis, at, regret, look(label))
             name = f"{label}: {_count(one['evaluations'])} evaluations per round"
             ends[name] = (float(regret[:, -1].mean()), look(label))
-        plain(axis, "round", "cumulative regret")
+        axis.set(xlabel="round", ylabel="cumulative regret")
         axis.set_title(problem.title, loc="left")
         axis.set_xlim(0, at[-1])
         axis.set_ylim(0)

@@ -1,18 +1,18 @@
-"""Where the rows of a log are: a CSV or Parquet file, or what a query finds in a database."""
+"""Which log is meant: where its rows are, which columns they have, and how a log is recognised.
+
+The rows are in a CSV or Parquet file, or are what a query finds in a database.
+"""
 
 from __future__ import annotations
 
 import shlex
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from superarm.features.tables import exactly
-from superarm.reporting import need
+from superarm.studies.own_log.databases import answer
 from superarm.studies.own_table import csv_file
 from superarm.studies.own_table.csv_file import TableError
 
@@ -22,6 +22,24 @@ _PARQUET = (".parquet", ".pq")
 _SQLITE = b"SQLite format 3\0"
 _DUCKDB = b"DUCK"  # after a checksum of eight bytes
 _CHECKSUM = 8
+# Names that people give to columns, without case, spaces, hyphens and underscores.
+_ITEM = (
+    *("item", "itemid", "product", "productid", "sku", "arm", "armid", "article", "articleid"),
+    *("ad", "adid", "offer", "offerid", "movieid"),
+)
+_OUTCOME = (
+    *("click", "clicked", "clicks", "isclick", "outcome", "reward", "bought", "purchase"),
+    *("purchased", "conversion", "converted", "label", "like", "liked", "response"),
+)
+_ROUND = (
+    *("decision", "decisionid"),  # before the round: an export of superarm has both
+    *("round", "roundid", "request", "requestid", "impressionid", "slateid", "queryid"),
+    *("searchid", "visit", "visitid", "pageview", "pageviewid"),
+)
+_TIME = ("timestamp", "time", "ts", "datetime", "date")
+_USER = ("user", "userid", "customer", "customerid", "visitor", "visitorid", "session", "sessionid")
+_POSITION = ("position", "pos", "rank", "place", "slot")
+_PROPENSITY = ("propensity", "propensityscore", "pscore", "probability", "prob")
 
 
 @dataclass(frozen=True)
@@ -77,8 +95,8 @@ class Source:
         if self.kind == "csv" and self.sql is None:
             with csv_file.opened(self.path) as lines:
                 return lines.head
-        with _answer(self) as answer:
-            return answer.names
+        with answer(self.path, self.kind, self.sql) as found:
+            return found.names
 
     def columns(self, wanted: Sequence[str]) -> Any:
         """Some columns by name: arrays, or lists of texts of CSV and of values of SQLite."""
@@ -91,17 +109,17 @@ class Source:
             raise TableError(f"columns must be among {', '.join(names)}, got {unknown[0]!r}")
         if self.kind == "csv" and self.sql is None:
             return _csv_columns(self.path, list(dict.fromkeys(wanted)))
-        with _answer(self) as answer:
-            return answer.columns(list(dict.fromkeys(wanted)))
+        with answer(self.path, self.kind, self.sql) as found:
+            return found.columns(list(dict.fromkeys(wanted)))
 
     def tables(self) -> list[tuple[str, list[str]]]:
         """The tables of a database, each with the names of its columns."""
         query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
         if self.kind == "duckdb":
             query = "SELECT table_name FROM information_schema.tables ORDER BY 1"
-        with _answer(Source(self.path, query)) as answer:
-            (found,) = answer.columns(answer.names).values()
-        names = [_identifier(str(name)) for name in found]
+        with answer(self.path, self.kind, query) as found:
+            (column,) = found.columns(found.names).values()
+        names = [_identifier(str(name)) for name in column]
         return [(name, Source(self.path, f"SELECT * FROM {name}").names()) for name in names]
 
 
@@ -122,59 +140,122 @@ def _csv_columns(path: Path, wanted: list[str]) -> dict[str, list[str]]:
     return values
 
 
-class _SQLiteAnswer:
-    def __init__(self, cursor: sqlite3.Cursor) -> None:
-        if cursor.description is None:
-            raise TableError("--sql must be a query that has rows, such as SELECT, got none")
-        self._cursor, self.names = cursor, [str(one[0]) for one in cursor.description]
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a log, by their meaning.
 
-    def columns(self, wanted: list[str]) -> dict[str, list[Any]]:
-        rows = self._cursor.fetchall()
-        places = {name: self.names.index(name) for name in wanted}
-        return {name: [row[place] for row in rows] for name, place in places.items()}
+    Attributes
+    ----------
+    item, outcome, round
+        The item, what it did, and what rows of one round have in common, perhaps several columns.
+    position, propensity
+        The place of the item and the probability that it was shown; None if there are none.
+    """
 
+    item: str
+    outcome: str
+    round: tuple[str, ...]
+    position: str | None = None
+    propensity: str | None = None
 
-class _DuckDBAnswer:
-    def __init__(self, relation: Any) -> None:
-        if relation is None:
-            raise TableError("--sql must be a query that has rows, such as SELECT, got none")
-        self._relation, self.names = relation, list(relation.columns)
+    def options(self) -> str:
+        """The options of the command line that say the same."""
+        named = [("--item", self.item), ("--outcome", self.outcome)]
+        named += [("--round", name) for name in self.round]
+        named += [("--position", self.position or ""), ("--propensity", self.propensity or "")]
+        return " ".join(f"{option} {shlex.quote(name)}" for option, name in named if name)
 
-    def columns(self, wanted: list[str]) -> dict[str, Any]:
-        import duckdb
-
-        # As arrays, without a Python object per cell.
-        chosen = [duckdb.ColumnExpression(name) for name in wanted]
-        return exactly(self._relation.select(*chosen)).fetchnumpy()
-
-
-@contextmanager
-def _answer(source: Source) -> Iterator[_SQLiteAnswer | _DuckDBAnswer]:
-    """The answer of the database to the query, or all rows of a Parquet file."""
-    if source.kind == "sqlite":
-        # Read only, and by Python itself: DuckDB would have to load an extension for it.
-        address = f"{source.path.resolve().as_uri()}?mode=ro"
-        try:
-            with closing(sqlite3.connect(address, uri=True)) as connection:
-                yield _SQLiteAnswer(connection.execute(source.sql or ""))
-        except sqlite3.Error as error:
-            raise TableError(f"--sql is refused by SQLite: {error}") from None
-        return
-    need("duckdb", "logs", "the file is read by DuckDB")
-    import duckdb
-
-    path = str(source.path) if source.kind == "duckdb" else ":memory:"
-    try:
-        with duckdb.connect(path, read_only=source.kind == "duckdb") as connection:
-            yield _DuckDBAnswer(_relation(connection, source))
-    except duckdb.Error as error:
-        what = "--sql" if source.sql else source.path.name
-        raise TableError(f"{what} is refused by DuckDB: {error}") from None
+    @property
+    def all(self) -> list[str]:
+        """The names of all of them."""
+        more = (self.position, self.propensity)
+        return [self.item, self.outcome, *self.round, *(name for name in more if name)]
 
 
-def _relation(connection: Any, source: Source) -> Any:
-    if source.kind == "duckdb":
-        return connection.sql(source.sql)
-    read = connection.read_parquet if source.kind == "parquet" else connection.read_csv
-    rows = read(str(source.path))
-    return rows if source.sql is None else rows.query("log", source.sql)
+def guess(names: Sequence[str]) -> Columns | None:
+    """The columns of a log, by their names; None if the names are those of arms.
+
+    Examples
+    --------
+    >>> guess(["timestamp", "user", "item_id", "position", "click"]).options()
+    '--item item_id --outcome click --round timestamp --round user --position position'
+    >>> guess(["red", "green", "blue"])
+    """
+    item, outcome = _first(names, _ITEM), _first(names, _OUTCOME)
+    if item is None or outcome is None:
+        return None
+    known = _first(names, _ROUND)
+    both = [_first(names, _TIME), _first(names, _USER)]
+    round = (known,) if known else tuple(name for name in both if name)
+    return Columns(item, outcome, round, _first(names, _POSITION), _first(names, _PROPENSITY))
+
+
+def _first(names: Sequence[str], wanted: Iterable[str]) -> str | None:
+    plain = {name: "".join(c for c in name.casefold() if c.isalnum()) for name in names}
+    return next((name for want in wanted for name in names if plain[name] == want), None)
+
+
+def columns_of(
+    source: Source,
+    k: int,
+    item: str | None,
+    outcome: str | None,
+    round: Sequence[str],
+    position: str | None,
+    propensity: str | None,
+    *,
+    command: str = "run",
+) -> Columns | None:
+    """The columns of a log that were named; None if none was and the file looks like a table.
+
+    A file that looks like a log without that is refused with the command that is right: ``command``
+    is its part before the file.
+    """
+    if source.kind in DATABASES and source.sql is None:
+        raise _without_query(source, k, command)
+    given = (item, outcome, *round, position, propensity)
+    if item and outcome and round:
+        return Columns(item, outcome, tuple(round), position, propensity)
+    names = source.names()
+    guessed = guess(names)
+    if not any(given) and guessed is None and source.sql is None:
+        if names and all(_first([name], _OUTCOME) for name in names):
+            raise TableError(
+                f"{source.path.name}: {' and '.join(names)} are names of outcomes, not of items. A "
+                f"table has one column per item, with one kind of outcome. A log has one row per "
+                f"shown item, with a column that names the item (--item). If they are your items, "
+                f"rename the columns"
+            )
+        return None
+    what = "is read as a log"
+    if not any(given) and guessed is not None:
+        what = "looks like a log with one row per shown item"
+    raise TableError(
+        f"{source.path.name} {what}, which needs the columns of the item, the outcome and the "
+        f"round (its columns are {', '.join(names)}); try\n    {_fix(source, k, guessed, command)}"
+    )
+
+
+def _fix(source: Source, k: int, guessed: Columns | None, command: str) -> str:
+    """The command that is right, with the columns that were guessed."""
+    options = "--item COLUMN --outcome COLUMN --round COLUMN"
+    if guessed is not None and guessed.round:
+        # A warm start has no use for propensities.
+        known = guessed if command == "run" else replace(guessed, propensity=None)
+        options = known.options()
+    return f"superarm {command} {source.command()} --k {k} {options}"
+
+
+def _without_query(source: Source, k: int, command: str) -> TableError:
+    tables = source.tables()
+    found = [(name, guess(columns)) for name, columns in tables]
+    # The table that looks like a log, or any, to show how a query is written.
+    name, guessed = next(
+        (one for one in found if one[1] is not None), (found or [("TABLE", None)])[0]
+    )
+    names = ", ".join(name for name, _ in tables) or "none"
+    fix = _fix(Source(source.path, f"SELECT * FROM {name}"), k, guessed, command)
+    return TableError(
+        f"{source.path.name} is a database (its tables are {names}), so a query must say which "
+        f"rows are meant; try\n    {fix}"
+    )

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.offpolicy.shown import ShownLog
-from superarm.reporting import RequestError, files, lacks
-from superarm.reporting.tables import Table, as_csv
+from superarm.reporting import RequestError, files
+from superarm.reporting.files import as_csv, lacks
+from superarm.reporting.tables import Table
 from superarm.studies import own_table
 from superarm.studies.own_log.analysis import Finding, Valued, analyse
-from superarm.studies.own_log.columns import Columns
-from superarm.studies.own_log.sources import Source
+from superarm.studies.own_log.sources import Columns, Source
 from superarm.studies.own_table import OwnTable, TableError
 from superarm.studies.study import Done
 from superarm.version import __version__

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.reporting.statistics import Interval, mean_interval, paired_difference
+from superarm.environments import ReplayEnvironment
+from superarm.reporting.statistics import Interval, mean_interval
+from superarm.studies.cell import Rows
 from superarm.studies.cells.table import NO_GAP, TableProblem
 from superarm.studies.own_table.learnable import Learnable
-from superarm.studies.study import Rows
 
 _CURVES = ("reward", "best", "random")  # of a row, at the checkpoints
 
@@ -59,39 +59,39 @@ class Analysis:
     ----------
     problem, at
         What was played, and the rounds for which totals are kept; the last is the horizon.
+    best_set, best_reward, random_reward, missing
+        Of the table: the names of the arms of the best fixed set, what this set and a random set
+        get per round, and the share of the cells that are missing.
     learnable
         Which part of the gap is no luck.
-    by_policy, results
-        One result per policy, in the order in which they were played, and the best first.
+    by_policy, results, learners
+        One result per policy, in the order in which they were played, and the best first; and the
+        policies that learn, the best first.
     as_good
         The policies that these runs do not distinguish from the best policy that learns.
-    adds
+    adds, to_use
         For "contexts" and "features", if they were played: the policy to which they add, and what
-        per round, over paired runs.
+        per round, over paired runs. And the policy to go on with, which knows more only where that
+        has been shown to help.
     arms, run_rows
         The rows of arms.csv and runs.csv.
     """
 
     problem: TableProblem
     at: IndexArray
-    by_policy: dict[str, Result]
+    best_set: list[str]
+    best_reward: float
+    random_reward: float
+    missing: float
     learnable: Learnable
+    by_policy: dict[str, Result]
     results: list[Result]
+    learners: list[Result]
     as_good: list[str]
     adds: dict[str, tuple[str, Interval]]
+    to_use: str
     arms: list[dict[str, Any]]
     run_rows: list[dict[str, Any]]
-
-    @cached_property
-    def learners(self) -> list[Result]:
-        """The results of the policies that learn, the best first."""
-        return [result for result in self.results if result.policy != "random"]
-
-    @property
-    def missing(self) -> float:
-        """The share of the cells that are missing."""
-        table = self.problem.environment
-        return float(table.n_missing.sum()) / (table.n_rounds * table.n_arms)
 
     def of_learnable(self, result: Result) -> Interval | None:
         """The reward on a scale where random sets have 0 and all that can be learned is 1.
@@ -101,36 +101,39 @@ class Analysis:
         if not self.learnable.is_sure or result.gap_closed is None:
             return None
         ratio = self.problem.gap / self.problem.horizon / self.learnable.gap.mean
-        return Interval(*(ratio * share for share in result.gap_closed.numbers))
+        return Interval(*(ratio * share for share in result.gap_closed))
 
     def in_points(self, reward: Interval) -> Interval | None:
         """Rewards per round as percentage points of the gap; None without a gap."""
         gap = self.problem.gap / self.problem.horizon
         if gap <= NO_GAP:
             return None
-        return Interval(*(100 * value / gap for value in reward.numbers))
-
-    @cached_property
-    def to_use(self) -> str:
-        """The policy to go on with: one that knows more only where that has been shown to help."""
-        better = [policy for policy, (_, reward) in self.adds.items() if reward.low > 0]
-        return better[0] if better else "thompson"
+        return Interval(*(100 * value / gap for value in reward))
 
 
 def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis:
     """Everything that follows from the rows."""
-    results = results_of(rows)
-    by_policy = {result.policy: result for result in results}
+    table, played = problem.environment, results_of(rows)
+    by_policy = {result.policy: result for result in played}
+    results = sorted(played, key=lambda result: -result.reward.mean)
+    adds = _adds(by_policy, problem.horizon)
+    best_set = [table.names[arm] for arm in table.best_arms(problem.k)]
     return Analysis(
         problem,
         np.array(rows[0]["checkpoints"], np.intp),
-        by_policy,
-        learnable,
-        sorted(results, key=lambda result: -result.reward.mean),
-        not_distinguished(results),
-        _adds(by_policy, problem.horizon),
-        _arm_rows(problem, results),
-        _run_rows(results, problem.horizon),
+        best_set,
+        best_reward=table.best_fixed(problem.k),
+        random_reward=table.random_set(problem.k),
+        missing=float(table.n_missing.sum()) / table.table.size,
+        learnable=learnable,
+        by_policy=by_policy,
+        results=results,
+        learners=[result for result in results if result.policy != "random"],
+        as_good=not_distinguished(played),
+        adds=adds,
+        to_use=next((more for more, (_, reward) in adds.items() if reward.low > 0), "thompson"),
+        arms=_arm_rows(table, best_set, played),
+        run_rows=_run_rows(played, problem.horizon),
     )
 
 
@@ -165,7 +168,7 @@ def results_of(rows: Rows) -> list[Result]:
                 regret=mean_interval(best[:, -1] - rewards[:, -1]),
                 # Runs with the same number meet the same rows, so that the paired difference has
                 # a much narrower interval than the two means.
-                behind=paired_difference(per_round[first], per_round[policy]),
+                behind=mean_interval(per_round[first] - per_round[policy]),
             )
         )
     return found
@@ -185,21 +188,21 @@ def not_distinguished(results: Sequence[Result]) -> list[str]:
 
 def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that the report shows as plain data, and the curves of every run."""
-    problem, table = analysis.problem, analysis.problem.environment
+    table = analysis.problem.environment
     known: dict[str, Any] = {
         "settings": dict(settings),
         "n_rounds": table.n_rounds,
         "n_arms": table.n_arms,
         "n_missing": int(table.n_missing.sum()),
         "best_fixed_set": {
-            "arms": [table.names[arm] for arm in table.best_arms(problem.k)],
-            "reward": problem.best_reward,
+            "arms": analysis.best_set,
+            "reward": analysis.best_reward,
         },
         # The word of earlier versions of the file, which programs may read.
-        "chance": {"reward": problem.random_reward},
+        "chance": {"reward": analysis.random_reward},
         "learnable": {
             # Fewer than ten rows have no interval.
-            "gap": [one if np.isfinite(one) else None for one in analysis.learnable.gap.numbers],
+            "gap": [one if np.isfinite(one) else None for one in analysis.learnable.gap],
             "gap_in_hindsight": analysis.learnable.hindsight,
             "gap_by_luck": analysis.learnable.luck,
             "p_value": analysis.learnable.p_value,
@@ -207,10 +210,10 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
         "policies": [
             {
                 "policy": result.policy,
-                "reward": result.reward.numbers,
-                "gap_closed": None if result.gap_closed is None else result.gap_closed.numbers,
-                "regret": result.regret.numbers,
-                "behind": result.behind.numbers,
+                "reward": result.reward,
+                "gap_closed": result.gap_closed,
+                "regret": result.regret,
+                "behind": result.behind,
             }
             for result in analysis.results
         ],
@@ -225,7 +228,7 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
     if "contexts" in analysis.adds:
         less, reward = analysis.adds["contexts"]
-        known["contexts_add"] = {"to": less, "reward": reward.numbers}
+        known["contexts_add"] = {"to": less, "reward": reward}
     return known
 
 
@@ -236,20 +239,21 @@ def _adds(results: Mapping[str, Result], horizon: int) -> dict[str, tuple[str, I
         less = "features" if policy == "contexts" and "features" in results else "thompson"
         if less in results:
             got, base = (results[one].rewards[:, -1] / horizon for one in (policy, less))
-            found[policy] = less, paired_difference(got, base)
+            found[policy] = less, mean_interval(got - base)
     return found
 
 
-def _arm_rows(problem: TableProblem, results: Sequence[Result]) -> list[dict[str, Any]]:
+def _arm_rows(
+    table: ReplayEnvironment, best_set: Sequence[str], results: Sequence[Result]
+) -> list[dict[str, Any]]:
     """One row per arm, the largest mean first: outcomes, and how often each policy picked it."""
-    table = problem.environment
-    best = set(table.best_arms(problem.k).tolist())
+    best = set(best_set)
     return [
         {
             "arm": table.names[arm],
             "mean_outcome": float(table.means[arm]),
             "n_missing": int(table.n_missing[arm]),
-            "in_best_fixed_set": int(arm in best),
+            "in_best_fixed_set": int(table.names[arm] in best),
             **{f"shown_by_{result.policy}": float(result.shown[arm]) for result in results},
         }
         # Stable: arms with equal means keep the order of the columns.

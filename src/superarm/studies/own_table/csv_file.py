@@ -37,11 +37,13 @@ class Lines:
         The names in the first line; none if the file is empty.
     separator
         What separates cells.
+    file
+        The file, which has been read up to here.
     """
 
     def __init__(self, file: BinaryIO, separator: str, where: str) -> None:
         self.separator, self._where = separator, where
-        self._file = file
+        self.file = file
         self._rows = csv.reader(_decoded(file), delimiter=separator)
         # Empty lines above the names are harmless, and common in exports.
         self.head = [name.strip() for name in next((row for row in self._rows if row), [])]
@@ -50,11 +52,6 @@ class Lines:
     def number(self) -> int:
         """The number of the line that was read last, from 1."""
         return self._rows.line_num
-
-    @property
-    def n_bytes(self) -> int:
-        """How many bytes were read."""
-        return self._file.tell()
 
     def __iter__(self) -> Iterator[list[str]]:
         width = len(self.head)

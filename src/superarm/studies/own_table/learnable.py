@@ -42,22 +42,18 @@ class Learnable:
         What the best fixed set gets more in shuffled tables, where all arms are alike.
     p_value
         The probability that a shuffled table has arms at least as different as the table.
+    is_luck
+        Whether the arms may all be alike, by the permutation test.
+    is_sure
+        Whether the arms differ, and sets chosen on other rows beat the random baseline.
     """
 
     gap: Interval
     hindsight: float
     luck: float
     p_value: float
-
-    @property
-    def is_luck(self) -> bool:
-        """Whether the arms may all be alike, by the permutation test."""
-        return self.p_value > LEVEL
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether the arms differ, and sets chosen on other rows beat the random baseline."""
-        return not self.is_luck and self.gap.low > 0
+    is_luck: bool
+    is_sure: bool
 
 
 def estimate(table: NDArray[Any], k: int, *, seed: int) -> Learnable:
@@ -76,12 +72,15 @@ def estimate(table: NDArray[Any], k: int, *, seed: int) -> Learnable:
     # The table itself counts as one of the shuffled ones, which makes the test exact. Equal sums
     # may differ by rounding.
     least = _largest(own * scores, k) - _ROUNDING
-    n_above = sum(_largest(sums * scores, k) >= least for sums in shuffled)
+    n_above = int(np.count_nonzero(_largest(shuffled * scores, k) >= least))
+    p_value = (1 + n_above) / (1 + n_shuffled)
     return Learnable(
         gap,
-        _largest(own / n_known, k),
-        float(np.mean([_largest(sums / n_known, k) for sums in shuffled])),
-        (1 + n_above) / (1 + n_shuffled),
+        hindsight=float(_largest(own / n_known, k)),
+        luck=float(_largest(shuffled / n_known, k).mean()),
+        p_value=p_value,
+        is_luck=p_value > LEVEL,
+        is_sure=p_value <= LEVEL and gap.low > 0,
     )
 
 
@@ -114,7 +113,7 @@ def _held_out(table: NDArray[Any], k: int, fold: IndexArray) -> Interval:
             gains.append(_gains(table, np.flatnonzero(fold == order[place]), chosen))
         # A set is fixed before the rows that value it, so that the rows of one way spread like
         # independent ones. (In cross-validation they would not, and intervals would be too short.)
-        ways.append(mean_interval(np.concatenate(gains)).numbers)
+        ways.append(mean_interval(np.concatenate(gains)))
     # The two ways depend on each other. The mean of two numbers never has a larger standard error
     # than the mean of their standard errors.
     return Interval(*np.mean(ways, axis=0).tolist())
@@ -192,6 +191,6 @@ def _centre(cells: FloatArray) -> FloatArray:
     return cells - np.where(known, cells, 0.0).sum(axis=1, keepdims=True) / n_known
 
 
-def _largest(values: FloatArray, k: int) -> float:
-    """The sum of the k largest values."""
-    return float(np.partition(values, len(values) - k)[-k:].sum())
+def _largest(values: FloatArray, k: int) -> FloatArray:
+    """The sums of the k largest values along the last axis."""
+    return np.partition(values, -k)[..., -k:].sum(axis=-1)

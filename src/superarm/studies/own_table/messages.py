@@ -109,7 +109,7 @@ def next_steps(
     problem, learnable = analysis.problem, analysis.learnable
     again = f"superarm run {shlex.quote(table)} --k {problem.k}{options}"
     steps = []
-    least = _SMALL * problem.random_reward
+    least = _SMALL * analysis.random_reward
     if not learnable.is_sure and least > 0:
         n_rows = rows_for(learnable, problem.environment.n_rounds, least)
         more = f"with about {n_rows:,} rows, luck would be {_SMALL:.0%} of the random baseline"
@@ -147,9 +147,7 @@ def next_steps(
 
 def interval(one: Interval) -> str:
     """A number with its interval, in four digits."""
-    mean, low, high = (
-        f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in one.numbers
-    )
+    mean, low, high = (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in one)
     return f"{mean} ({low} to {high})"
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from superarm.beliefs import LinearBelief
 from superarm.catalog import POLICIES
 from superarm.features import Encoder
-from superarm.reporting import files, lacks
-from superarm.reporting.figures import Look, band, inline, look, name_curves, panels, plain, render
+from superarm.reporting import files
+from superarm.reporting.figures import Look, band, inline, look, name_curves, panels, render
 from superarm.reporting.palette import INK, RED
 from superarm.reporting.statistics import Interval
-from superarm.reporting.tables import Table, as_csv
+from superarm.reporting.tables import Table
 from superarm.studies.cells.knowing import shared_of
 from superarm.studies.cells.table import part_of
 from superarm.studies.own_table.analysis import Analysis, numbers
@@ -54,12 +54,12 @@ def write(
     """
     texts = {
         "numbers.json": json.dumps(numbers(found, settings), indent=1, allow_nan=False) + "\n",
-        "runs.csv": as_csv(found.run_rows),
-        "arms.csv": as_csv(found.arms),
+        "runs.csv": files.as_csv(found.run_rows),
+        "arms.csv": files.as_csv(found.arms),
         "bandit.json": json.dumps(_bandit(found, settings), ensure_ascii=False) + "\n",
     }
     # Without the packages that draw, people still get their numbers.
-    lacking = lacks("matplotlib", "jinja2")
+    lacking = files.lacks("matplotlib", "jinja2")
     if not lacking:
         svg = render(partial(draw, analysis=found))
         page = html(found, settings, svg, example, options)
@@ -121,7 +121,7 @@ def draw(figure: Any, analysis: Analysis) -> None:
     rewards.set_title("reward per round, so far", loc="left")
     losses.set_title("lost against the best fixed set", loc="left")
     for axis, names, y in ((rewards, ends, "reward"), (losses, lost, "reward lost, in all")):
-        plain(axis, "round", y)
+        axis.set(xlabel="round", ylabel=y)
         axis.set_xlim(0, horizon)
         name_curves(axis, names)
 
@@ -144,9 +144,9 @@ def html(
         n_runs=len(analysis.results[0].rewards),
         n_cells=table.n_rounds * table.n_arms,
         n_missing=int(table.n_missing.sum()),
-        best_arms=", ".join(table.names[arm] for arm in table.best_arms(problem.k)),
-        best=f"{problem.best_reward:.4g}",
-        random=f"{problem.random_reward:.4g}",
+        best_arms=", ".join(analysis.best_set),
+        best=f"{analysis.best_reward:.4g}",
+        random=f"{analysis.random_reward:.4g}",
         learnable=analysis.learnable,
         can_be_learned=interval(analysis.learnable.gap),
         warnings=warnings(analysis),
@@ -187,12 +187,12 @@ def _bandit(found: Analysis, settings: dict[str, Any]) -> dict[str, Any]:
 def summary(analysis: Analysis) -> Table:
     """The table for the terminal, which has at most 80 columns."""
     problem = analysis.problem
-    rows = [["best fixed set", f"{problem.best_reward:.4g}", "100%", "", ""]]
+    rows = [["best fixed set", f"{analysis.best_reward:.4g}", "100%", "", ""]]
     if (learnable := _learnable_row(analysis)) is not None:
         rows.append(["learnable", *learnable, ""])
     for result in analysis.results:
         points = analysis.in_points(result.behind)
-        behind = [] if points is None or not any(points.numbers) else points.numbers
+        behind = [] if points is None or not any(points) else points
         rows.append(
             [
                 result.policy,
@@ -214,9 +214,8 @@ def _learnable_row(analysis: Analysis) -> list[str] | None:
     found = analysis.in_points(analysis.learnable.gap)
     if found is None or not np.isfinite(found.low):
         return None
-    baseline = analysis.problem.random_reward
-    share = Interval(*(points / 100 for points in found.numbers))
-    return [f"{baseline + analysis.learnable.gap.mean:.4g}", *_share(share, 0)]
+    share = Interval(*(points / 100 for points in found))
+    return [f"{analysis.random_reward + analysis.learnable.gap.mean:.4g}", *_share(share, 0)]
 
 
 def _share(share: Interval | None, digits: int) -> list[str]:
@@ -231,7 +230,7 @@ def _share(share: Interval | None, digits: int) -> list[str]:
 
 def _results_table(analysis: Analysis) -> Table:
     problem = analysis.problem
-    best, random = (f"{value:.4g}" for value in (problem.best_reward, problem.random_reward))
+    best, random = (f"{value:.4g}" for value in (analysis.best_reward, analysis.random_reward))
     # The parentheses say that this is no policy that one could use.
     rows = [["(best fixed set)", best, "100%", "", "", "0"]]
     if (learnable := _learnable_row(analysis)) is not None:
@@ -245,7 +244,7 @@ def _results_table(analysis: Analysis) -> Table:
                 interval(result.reward),
                 f"{closed} ({ends})" if ends else closed,
                 "–" if got is None else f"{got.mean:.0%}",
-                interval(result.behind) if any(result.behind.numbers) else "",
+                interval(result.behind) if any(result.behind) else "",
                 interval(result.regret),
             ]
         )

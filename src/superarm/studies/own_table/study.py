@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from superarm.policies import Prior
 from superarm.reporting import RequestError
-from superarm.reporting.progress import bar
-from superarm.studies.cell import Recorded, Scale
+from superarm.reporting.jobs import bar
+from superarm.studies.cell import Recorded, Scale, recorded_rows
 from superarm.studies.cells.knowing import NOTHING
 from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
@@ -22,7 +22,7 @@ from superarm.studies.own_table.features_file import read_contexts, read_feature
 from superarm.studies.own_table.learnable import estimate
 from superarm.studies.own_table.table_file import OwnTable, read
 from superarm.studies.policies import SINGLE_ARM_POLICIES
-from superarm.studies.run import record, recorded_rows
+from superarm.studies.run import record
 from superarm.studies.study import Done
 
 if TYPE_CHECKING:

@@ -96,8 +96,8 @@ def read(
             texts += some_texts
             n_empty += n_left_out
             if progress is not None:
-                progress(lines.n_bytes - n_bytes)
-                n_bytes = lines.n_bytes
+                progress(lines.file.tell() - n_bytes)
+                n_bytes = lines.file.tell()
     if not strips:
         raise TableError(
             f"{path.name} has a line of names and no line below it; expected one line of "

@@ -1,7 +1,6 @@
 """``superarm reproduce``: the paper's experiments, their extensions, and verdicts on its claims."""
 
 from superarm.studies.batched import ENGINES
-from superarm.studies.paper.catalogue import load, names
-from superarm.studies.paper.reproduction import rebuild, reproduce
+from superarm.studies.paper.reproduction import EXPERIMENTS, load, rebuild, reproduce
 
-__all__ = ["ENGINES", "load", "names", "rebuild", "reproduce"]
+__all__ = ["ENGINES", "EXPERIMENTS", "load", "rebuild", "reproduce"]

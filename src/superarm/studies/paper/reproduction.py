@@ -1,33 +1,54 @@
-"""Reproducing the paper: run the cells of experiments, then make the report from recorded rows."""
+"""Reproducing the paper: run the cells of experiments, then make the report from recorded rows.
+
+An experiment is a module of `experiments` or of `extensions` with
+
+    TITLE                      a line for people
+    cells(scale)               its cells, as plain data
+    analyse(rows, times)       the `Findings` of what was recorded, and of nothing else
+
+so adding an experiment is adding a file. Kinds of cells other than "play" are modules of
+`superarm.studies.cells`, and stand in ``KINDS``.
+"""
 
 from __future__ import annotations
 
 import json
+import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from superarm.reporting import RequestError, files, need
+from superarm.reporting import RequestError, files
 from superarm.reporting.figures import inline, render
 from superarm.reporting.tables import Table
 from superarm.studies import batched
 from superarm.studies.archive import unpack
-from superarm.studies.cell import Cell, Recorded, Scale, canonical
+from superarm.studies.cell import Cell, Recorded, Recording, Rows, Scale, canonical, recorded_rows
 from superarm.studies.code import versions
-from superarm.studies.paper import catalogue
-from superarm.studies.paper.claims import judge
-from superarm.studies.paper.verdicts import Claim, Verdict
-from superarm.studies.run import record, recorded_rows
-from superarm.studies.store import NOTED, Recording, Store, provenance
-from superarm.studies.study import Done, Findings, Rows, Study
+from superarm.studies.paper import experiments, extensions
+from superarm.studies.paper.claims import STATEMENTS
+from superarm.studies.paper.verdicts import Claim, Numbers, Verdict, claim_of
+from superarm.studies.run import record
+from superarm.studies.store import NOTED, Store, provenance
+from superarm.studies.study import Done, Findings, Study
 from superarm.version import __version__
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-# The other experiments need what is only known run by run: theta, times, or regret that is equal
-# to the last digit.
+# The modules by the names of their experiments, which are the names of their files. None of them is
+# imported before it is needed.
+EXPERIMENTS = {
+    file.name: f"{part.__name__}.{file.name}"
+    for part in (experiments, extensions)  # in the order of the report
+    for file in pkgutil.iter_modules(part.__path__)
+}
+# The kinds of cells that the experiments have: the code that can change a row of any of them.
+KINDS = ("lemma1", "lemma2", "play", "rules", "signal", "swap_search")
+# Experiments that can be played at once. The others need what is only known run by run: theta,
+# times, or regret that is equal to the last digit.
 TOGETHER = ("fig2a", "fig2b", "fig2c")
 _TEMPLATE = Path(__file__).parent / "report.html"
 REDUCED = (
@@ -41,6 +62,14 @@ _MARKS = {
     Verdict.UNDECIDED: "open",
     Verdict.NOT_JUDGED: "unjudged",
 }
+
+
+def load(name: str) -> Study:
+    """An experiment by name."""
+    if name not in EXPERIMENTS:
+        raise RequestError(f"experiment must be one of {', '.join(EXPERIMENTS)}, got {name!r}")
+    module = import_module(EXPERIMENTS[name])
+    return Study(name, module.TITLE, module.cells, module.analyse)
 
 
 def reproduce(
@@ -58,7 +87,7 @@ def reproduce(
     Parameters
     ----------
     names
-        Experiments (`names`); none or "all" for all of them.
+        Some of `EXPERIMENTS`; none or "all" for all of them.
     scale, folder
         The sizes, and where everything is written. A folder with other settings is refused.
     engine
@@ -69,11 +98,11 @@ def reproduce(
         Where to show progress.
     """
     wanted = _known(names, engine)
-    need("matplotlib", "plots", "the report has pictures")
-    need("jinja2", "plots", "the report is made from a template")
+    files.need("matplotlib", "plots", "the report has pictures")
+    files.need("jinja2", "plots", "the report is made from a template")
     # All cells are known before the folder is opened, so that a folder with other cells is refused
     # before anything runs.
-    sweeps = {name: catalogue.load(name).cells(scale) for name in wanted}
+    sweeps = {name: load(name).cells(scale) for name in wanted}
     store = Store(folder)
     store.open(manifest_of(scale, engine), sweeps)
     # Before anything runs, so that nobody waits for verdicts that do not come.
@@ -93,8 +122,8 @@ def rebuild(path: Path, out: Path) -> Done:
     out
         The folder for the rows and the report of an archive.
     """
-    need("matplotlib", "plots", "the report has pictures")
-    need("jinja2", "plots", "the report is made from a template")
+    files.need("matplotlib", "plots", "the report has pictures")
+    files.need("jinja2", "plots", "the report is made from a template")
     if path.is_file():
         store, sweeps = _from_archive(path, out)
         return make_report(store, sweeps)
@@ -130,7 +159,7 @@ def manifest_of(scale: Scale, engine: str = "process") -> dict[str, Any]:
     return {
         # All kinds, even those that are not requested now: experiments may be added to the folder
         # later.
-        **versions(*catalogue.KINDS),
+        **versions(*KINDS),
         **about,
         "size": scale.size,
         "runs": scale.runs,
@@ -140,12 +169,11 @@ def manifest_of(scale: Scale, engine: str = "process") -> dict[str, Any]:
 
 def _known(names: Sequence[str], engine: str) -> list[str]:
     """The names of the experiments that are wanted, if they exist and the engine plays them."""
-    known = catalogue.names()
     # Without repetitions, in the order of the request.
-    wanted = known if not names or "all" in names else list(dict.fromkeys(names))
-    if unknown := [name for name in wanted if name not in known]:
+    wanted = list(dict.fromkeys(EXPERIMENTS if not names or "all" in names else names))
+    if unknown := [name for name in wanted if name not in EXPERIMENTS]:
         raise RequestError(
-            f"experiments must be among {', '.join(known)} or all, got {unknown[0]!r}"
+            f"experiments must be among {', '.join(EXPERIMENTS)} or all, got {unknown[0]!r}"
         )
     if engine not in batched.ENGINES:
         raise RequestError(f"engine must be one of {', '.join(batched.ENGINES)}, got {engine!r}")
@@ -156,7 +184,7 @@ def _known(names: Sequence[str], engine: str) -> list[str]:
             f"run it with the engine process, into another folder"
         )
     if engine == "torch":
-        need("torch", "torch", "--engine torch plays on a GPU")
+        files.need("torch", "torch", "--engine torch plays on a GPU")
     return wanted
 
 
@@ -192,7 +220,7 @@ def make_report(store: Store, planned: Mapping[str, Sequence[Cell]] | None = Non
         )
     manifest = store.note(recorded=provenance(sweeps, store))
     sections = [
-        _section(catalogue.load(name), *recorded_rows(cells, store), store.folder / name)
+        _section(load(name), *recorded_rows(cells, store), store.folder / name)
         for name, cells in sweeps.items()
     ]
     claims = judge({one.name: one.findings.numbers for one in sections})
@@ -221,13 +249,22 @@ def recorded_sweeps(
     """
     scale = Scale(manifest["size"], runs=manifest["runs"], seed=manifest["seed"])
     found: dict[str, Sequence[Cell]] = {}
-    for name in catalogue.names():
+    for name in EXPERIMENTS:
         if name in manifest["sweeps"]:
             # Cells that the caller has are used again: making them all takes a while.
-            cells = (planned or {}).get(name) or catalogue.load(name).cells(scale)
+            cells = (planned or {}).get(name) or load(name).cells(scale)
             if all(cell.key in store for cell in cells):
                 found[name] = cells
     return found
+
+
+def judge(numbers: Mapping[str, Numbers]) -> list[Claim]:
+    """All claims of the paper whose numbers are known, by the names of their experiments."""
+    return [
+        claim_of(statement, numbers)
+        for statement in STATEMENTS
+        if all(name in numbers for name in statement.needs)
+    ]
 
 
 def _section(study: Study, rows: Rows, times: Rows, folder: Path) -> Section:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import logarithmic, look, name_curves, panels, plain
+from superarm.reporting.figures import logarithmic, look, name_curves, panels
 from superarm.reporting.palette import FAINT
 
 # From a few instructions to a simulation that takes a second.
@@ -31,6 +31,6 @@ def draw_model(
         axis.axvline(break_even_s, color=FAINT, linewidth=1)
         axis.annotate(" break-even", (break_even_s, 0.03), xycoords=("data", "axes fraction"))
     logarithmic(axis)
-    plain(axis, "seconds per evaluation", "modelled seconds per round")
+    axis.set(xlabel="seconds per evaluation", ylabel="modelled seconds per round")
     axis.set_title("overhead + evaluations × cost", loc="left")
     name_curves(axis, ends)

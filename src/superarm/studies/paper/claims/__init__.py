@@ -7,23 +7,12 @@ constants of the rules' modules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from superarm.studies.paper.claims.evaluations import EVALUATIONS
 from superarm.studies.paper.claims.growth import GROWTH
 from superarm.studies.paper.claims.lemmas import LEMMAS
 from superarm.studies.paper.claims.separability import SEPARABILITY
-from superarm.studies.paper.verdicts import Claim, Numbers, Statement, claim_of
+from superarm.studies.paper.verdicts import Statement
 
-__all__ = ["STATEMENTS", "judge"]
+__all__ = ["STATEMENTS"]
 
 STATEMENTS: tuple[Statement, ...] = (*EVALUATIONS, *GROWTH, *SEPARABILITY, *LEMMAS)
-
-
-def judge(numbers: Mapping[str, Numbers]) -> list[Claim]:
-    """All claims whose numbers are known."""
-    return [
-        claim_of(statement, numbers)
-        for statement in STATEMENTS
-        if all(name in numbers for name in statement.needs)
-    ]

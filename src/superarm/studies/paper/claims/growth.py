@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.statistics import Interval, paired_difference, paired_ratio
+from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.studies.paper.claims.settings import best_setting, numbers_of
 from superarm.studies.paper.policies import CTS
 from superarm.studies.paper.verdicts import (
@@ -96,7 +96,7 @@ def _of_cts(one: Mapping[str, Any], exact: Mapping[str, Any], level: float) -> I
 
 
 def _exponent_minus_cts(one: Mapping[str, Any], exact: Mapping[str, Any], level: float) -> Interval:
-    return paired_difference(one["exponents"], exact["exponents"], level)
+    return mean_interval(np.subtract(one["exponents"], exact["exponents"]), level)
 
 
 def _tenfold(one: Mapping[str, Any], exact: Mapping[str, Any], level: float) -> Interval:

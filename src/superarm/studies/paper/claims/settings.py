@@ -32,7 +32,7 @@ def best_setting(
     # With the error divided by the number of settings, all intervals hold together.
     level = 1 - (1 - LEVEL) / n_settings
     found = {
-        label: vars(measure(policies[label], policies[CTS], level))
+        label: measure(policies[label], policies[CTS], level)._asdict()
         for policies, labels in settings
         for label in labels
     }

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import Look, band, logarithmic, name_curves, panels, plain
+from superarm.reporting.figures import Look, band, logarithmic, name_curves, panels
 from superarm.reporting.palette import BLUE, GREEN, INK, PINK, RED
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import (
     COMPARED,
@@ -25,9 +25,9 @@ from superarm.studies.paper.policies import (
     curves,
     labelled,
     of_label,
+    value_at,
 )
-from superarm.studies.paper.regret import value_at
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Figure 1: rounds that are not C-separable"
 
@@ -40,12 +40,13 @@ _REFERENCE = Look(INK, ":")
 
 def cells(scale: Scale) -> list[Cell]:
     """CTS and GT+QTS at four sizes. At the largest, they are cells of figure 2A."""
-    large = fig2a.problem(scale)
+    linear = fig2a.played(scale)
+    large = linear["problem"]
     specs = labelled(COMPARED, fig2a.DELTA)
     settings = [
         {
+            **linear,
             "problem": problem,
-            "horizon": fig2a.horizon(scale),
             "label": label,
             "policy": specs[label],
         }
@@ -93,9 +94,11 @@ def _growth(part: Rows, label: str) -> dict[str, Any]:
     return {
         "count": last.tolist(),
         "share": float((last / horizon).mean()),
-        "growth_over_reference": vars(paired_ratio(last - middle, reference)),
+        "growth_over_reference": paired_ratio(last - middle, reference)._asdict(),
         # At least 1, since early rounds may have no non-separable round to divide by.
-        "growth_over_before": vars(paired_ratio(last - middle, np.maximum(middle - first, 1.0))),
+        "growth_over_before": paired_ratio(
+            last - middle, np.maximum(middle - first, 1.0)
+        )._asdict(),
     }
 
 
@@ -147,6 +150,6 @@ def _draw(figure: Any, rows: Rows, sizes: list[int]) -> None:
         ends["log(t) / gap²"] = (np.log(at[-1]) / gap**2, _REFERENCE)
         logarithmic(axis)
         axis.set_ylim(1, None)
-        plain(axis, "round t", "non-separable rounds up to t")
+        axis.set(xlabel="round t", ylabel="non-separable rounds up to t")
         axis.set_title(label, loc="left")
         name_curves(axis, ends)

@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any
 
 from superarm.studies.cell import Cell, Scale
-from superarm.studies.paper.policies import COMPARED, labelled
-from superarm.studies.paper.regret import analyse_regret
+from superarm.studies.paper.policies import COMPARED, analyse_regret, labelled
 
 TITLE = "Figure 2A: linear reward"
 
@@ -18,20 +17,15 @@ DELTA = 0.25  # the quantization level, which is the gap
 N_RUNS = 20
 
 
-def problem(scale: Scale) -> dict[str, Any]:
-    """The paper's linear problem."""
-    return {"family": "linear", "n_arms": scale.pick(5000, 1000, 120), "k": 5, "gap": DELTA}
-
-
-def horizon(scale: Scale) -> int:
-    """The number of rounds on the linear problem."""
-    return scale.pick(10_000, 1500, 120)
+def played(scale: Scale) -> dict[str, Any]:
+    """The paper's linear problem, and the number of rounds on it."""
+    problem = {"family": "linear", "n_arms": scale.pick(5000, 1000, 120), "k": 5, "gap": DELTA}
+    return {"problem": problem, "horizon": scale.pick(10_000, 1500, 120)}
 
 
 def cells(scale: Scale) -> list[Cell]:
     """Every policy on the linear problem."""
-    shared = {"problem": problem(scale), "horizon": horizon(scale)}
-    policies = labelled(COMPARED, DELTA)
+    shared, policies = played(scale), labelled(COMPARED, DELTA)
     settings = [{**shared, "label": label, "policy": spec} for label, spec in policies.items()]
     return scale.cells("play", settings, runs=N_RUNS)
 

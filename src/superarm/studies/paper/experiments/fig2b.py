@@ -15,10 +15,10 @@ from superarm.studies.paper.policies import (
     COMPARED,
     MORE_TESTS,
     N_TESTS_ORDER,
+    analyse_regret,
     labelled,
     spec,
 )
-from superarm.studies.paper.regret import analyse_regret
 
 TITLE = "Figure 2B: two-layer network reward"
 
@@ -26,20 +26,16 @@ DELTA = 0.2
 N_RUNS = 20
 
 
-def problem(scale: Scale) -> dict[str, Any]:
-    """The paper's network problem."""
-    return {
+def played(scale: Scale) -> dict[str, Any]:
+    """The paper's network problem, and the number of rounds on it."""
+    problem = {
         "family": "network",
         "n_arms": scale.pick(1000, 200, 60),
         "k": 5,
         "gap": DELTA,
         "n_hidden": 20,
     }
-
-
-def horizon(scale: Scale) -> int:
-    """The number of rounds on the network problem."""
-    return scale.pick(5_000, 1000, 100)
+    return {"problem": problem, "horizon": scale.pick(5_000, 1000, 100)}
 
 
 def cells(scale: Scale) -> list[Cell]:
@@ -49,7 +45,7 @@ def cells(scale: Scale) -> list[Cell]:
         MORE_TESTS: spec("gt-qts", DELTA, N_TESTS_ORDER),
         **labelled(["cts-greedy"], DELTA),
     }
-    shared = {"problem": problem(scale), "horizon": horizon(scale)}
+    shared = played(scale)
     settings = [{**shared, "label": label, "policy": spec} for label, spec in policies.items()]
     return scale.cells("play", settings, runs=N_RUNS)
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from superarm.catalog import POLICIES
-from superarm.reporting.figures import logarithmic, look, name_curves, panels, plain
+from superarm.reporting.figures import logarithmic, look, name_curves, panels
 from superarm.reporting.palette import FAINT
 from superarm.reporting.statistics import mean_interval, paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import COMPARED, CTS, RANDOM, finals, labelled, spec
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Figure 2C: regret against the number of tests"
 
@@ -34,7 +34,7 @@ def cells(scale: Scale) -> list[Cell]:
         [25, 100, FEWER, ALL, 1000],
         [25, FEWER, ALL],
     )
-    shared = {"problem": fig2a.problem(scale), "horizon": fig2a.horizon(scale)}
+    shared = fig2a.played(scale)
     lines = labelled(COMPARED, fig2a.DELTA)
     settings = [{**shared, "label": label, "policy": lines[label]} for label in (RANDOM, CTS)]
     settings += [
@@ -56,9 +56,9 @@ def analyse(rows: Rows, times: Rows) -> Findings:
         families[family] = {
             "regret": {str(count): values.tolist() for count, values in regret.items()},
             # Ratios of the same run: instances differ in how hard they are.
-            "200_of_310": vars(paired_ratio(regret[FEWER], regret[ALL])),
-            "310_of_random": vars(paired_ratio(regret[ALL], random)),
-            "310_of_cts": vars(paired_ratio(regret[ALL], exact)),
+            "200_of_310": paired_ratio(regret[FEWER], regret[ALL])._asdict(),
+            "310_of_random": paired_ratio(regret[ALL], random)._asdict(),
+            "310_of_cts": paired_ratio(regret[ALL], exact)._asdict(),
         }
     numbers = {
         "counts": counts,
@@ -113,6 +113,6 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
     logarithmic(axis, y=False)
     # From 0, so that the heights can be compared by eye.
     axis.set_ylim(0)
-    plain(axis, "tests per round", f"cumulative regret at T = {numbers['horizon']:,}")
+    axis.set(xlabel="tests per round", ylabel=f"cumulative regret at T = {numbers['horizon']:,}")
     axis.set_title("(C) regret against the number of tests", loc="left")
     name_curves(axis, ends)

@@ -15,11 +15,11 @@ import numpy as np
 
 from superarm.reporting.statistics import paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.experiments import fig2b
 from superarm.studies.paper.policies import COMPARED, CTS, GT_QTS, labelled
 from superarm.studies.paper.timing import draw_model
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Table 1: computation time"
 
@@ -59,7 +59,7 @@ def _timed_settings(
 ) -> list[dict[str, Any]]:
     return [
         {
-            "problem": fig2b.problem(scale),
+            "problem": fig2b.played(scale)["problem"],
             "horizon": scale.pick(5000, 60, 10),
             "label": label,
             "policy": spec,
@@ -123,7 +123,7 @@ def _seconds(
 def _ratio(found: dict[str, list[list[float]]]) -> dict[str, float]:
     """The time of CTS as a multiple of that of GT+QTS, at the last horizon."""
     exact, tested = (np.array(found[label])[:, -1] for label in (CTS, GT_QTS))
-    return vars(paired_ratio(exact, tested))
+    return paired_ratio(exact, tested)._asdict()
 
 
 def _break_even_s(evaluations: dict[str, float], overhead_s: dict[str, float]) -> float | None:

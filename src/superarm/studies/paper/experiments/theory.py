@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from superarm import theory
-from superarm.reporting.figures import Look, logarithmic, name_curves, panels, plain
+from superarm.reporting.figures import Look, logarithmic, name_curves, panels
 from superarm.reporting.palette import BLUE, GREEN, ORANGE, RED
 from superarm.reporting.statistics import share_interval
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.cells.swap_search import BETTER
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import GT_QTS, spec
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "The theory in numbers"
 
@@ -46,7 +46,7 @@ def cells(scale: Scale) -> list[Cell]:
         }
         for std in STDS
     ]
-    played = {"problem": fig2a.problem(scale), "horizon": fig2a.horizon(scale)}
+    played = fig2a.played(scale)
     bound = [{**played, "label": GT_QTS, "policy": spec("gt-qts", fig2a.DELTA)}]
     return [
         # One cell each: a formula gives the same number in every run.
@@ -97,7 +97,7 @@ def _networks(searched: Rows) -> dict[str, Any]:
         found[str(std)] = {
             "improved": improved,
             "thetas": len(losses),
-            "share": vars(share_interval(improved, len(losses))),
+            "share": share_interval(improved, len(losses))._asdict(),
             "mean_loss": float(losses.mean()),
         }
     return found
@@ -184,7 +184,7 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
         ends[label] = (numbers["rules"][name][-1], rule_look)
     tests.plot(sizes, sizes, color=_ORACLE_PLUS.colour)
     logarithmic(tests)
-    plain(tests, "arms m", "evaluations per round")
+    tests.set(xlabel="arms m", ylabel="evaluations per round")
     tests.set_title("number of tests", loc="left")
     name_curves(tests, ends)
     shares = [found["share"] for found in numbers["networks"].values()]
@@ -197,5 +197,5 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
     networks.errorbar(stds, means, np.abs(reach), color=BLUE, marker="o", capsize=3)
     logarithmic(networks, y=False)
     networks.set_ylim(-0.03, 1.03)
-    plain(networks, "scale of the hidden weights", "share of theta")
+    networks.set(xlabel="scale of the hidden weights", ylabel="share of theta")
     networks.set_title("how often a swap beats Oracle+ on a network", loc="left")

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from superarm import theory
-from superarm.reporting.figures import logarithmic, look, name_curves, panels, plain
+from superarm.reporting.figures import logarithmic, look, name_curves, panels
 from superarm.reporting.palette import FAINT, INK
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
 from superarm.simulation import Instance
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.cells.play import draw
 from superarm.studies.paper.experiments import fig2a, fig2b
 from superarm.studies.paper.policies import (
@@ -38,7 +38,7 @@ from superarm.studies.paper.policies import (
     further,
     of_label,
 )
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Beyond the paper: regret against evaluations"
 
@@ -51,7 +51,7 @@ def cells(scale: Scale) -> list[Cell]:
     n_tests = scale.pick(N_TESTS, QUICK_N_TESTS)
     better, ours = [], []
     for of, family in ((fig2a, "linear"), (fig2b, "network")):
-        common = {"problem": of.problem(scale), "horizon": of.horizon(scale)}
+        common = of.played(scale)
         specs = {**beyond(of.DELTA, n_tests), **further(family, of.DELTA, n_tests)}
         better += [{**common, "label": label, "policy": spec} for label, spec in specs.items()]
         # Separability is about draws of all arms, and this policy draws a few.
@@ -88,7 +88,7 @@ def _found(part: Rows) -> dict[str, Any]:
         label: {
             "regret": runs.tolist(),
             "evaluations": evaluations[label].tolist(),
-            "of_cts": vars(paired_ratio(runs, regret[CTS])),
+            "of_cts": paired_ratio(runs, regret[CTS])._asdict(),
         }
         for label, runs in regret.items()
     }
@@ -183,10 +183,9 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
             axis.axhline(floors["first_failure"], color=FAINT, linestyle=":")
             axis.annotate("floor", (1, floors["first_failure"]), color=INK, va="bottom")
         logarithmic(axis)
-        plain(
-            axis,
-            "evaluations in all (none is drawn at 1)",
-            f"regret at T = {numbers[family]['horizon']:,}",
+        axis.set(
+            xlabel="evaluations in all (none is drawn at 1)",
+            ylabel=f"regret at T = {numbers[family]['horizon']:,}",
         )
         axis.set_title(f"{title} (hollow: dashed below)", loc="left")
         name_curves(axis, ends)

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import Look, logarithmic, name_curves, panels, plain
+from superarm.reporting.figures import Look, logarithmic, name_curves, panels
 from superarm.reporting.palette import BLUE, FAINT, RED
 from superarm.reporting.statistics import mean_interval
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import N_TESTS
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Signal over noise of the decoders"
 
@@ -36,7 +36,7 @@ _LOOKS = {
 def cells(scale: Scale) -> list[Cell]:
     """Instances of figure 2A."""
     settings = {
-        **fig2a.problem(scale),
+        **fig2a.played(scale)["problem"],
         "n_tests": N_TESTS,
         "checked_p": list(CHECKED_P),
         "n_checks": scale.pick(20_000, 5000, 2000),
@@ -52,7 +52,7 @@ def analyse(rows: Rows, times: Rows) -> Findings:
         curves = np.array([row["curves"][name] for row in rows])
         largest = curves.max(axis=1)
         found[name] = {
-            "largest": vars(mean_interval(largest)),
+            "largest": mean_interval(largest)._asdict(),
             "at_p": float(p[curves.mean(axis=0).argmax()]),
             "tests_needed": float(np.mean(N_TESTS * (RELIABLE / largest) ** 2)),
             "at_half": float(np.mean([np.interp(0.5, p, curve) for curve in curves])),
@@ -118,6 +118,6 @@ def _draw(figure: Any, rows: Rows) -> None:
     axis.axhline(RELIABLE, color=FAINT, linestyle=":")
     axis.text(p[0], 0.75 * RELIABLE, "a reliable decision", fontsize=9, va="top")
     logarithmic(axis)
-    plain(axis, "probability p that an arm is in a test", "signal over noise")
+    axis.set(xlabel="probability p that an arm is in a test", ylabel="signal over noise")
     axis.set_title(f"what {N_TESTS} tests can see of a best arm", loc="left")
     name_curves(axis, ends)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from superarm.core.special import bdtr
-from superarm.reporting.figures import panels, plain
+from superarm.reporting.figures import panels
 from superarm.reporting.palette import BLUE, ORANGE
 from superarm.reporting.statistics import share_interval
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
-from superarm.studies.study import Findings, Rows
+from superarm.studies.cell import Cell, Rows, Scale
+from superarm.studies.study import Findings
 
 TITLE = "Lemma 1: the number of tests, as printed and repaired"
 
@@ -79,7 +79,7 @@ def _judged(problems: list[dict[str, Any]], version: str, n_trials: int) -> dict
         "played": len(played),
         "failed": failed,
         "refuted": int((chance < _CHANCE / max(1, len(played))).sum()),
-        "failed_share": vars(share_interval(failed, max(1, len(played)))),
+        "failed_share": share_interval(failed, max(1, len(played)))._asdict(),
         "success": sorted(played),
         "median_tests": float(np.median(tests)),
     }
@@ -136,6 +136,6 @@ def _draw(figure: Any, found: dict[str, Any]) -> None:
         axis.plot(at, shares, color=_COLOURS[version], label=version, linewidth=2)
     axis.axhline(1 - FAILURE, color="#9a9a9c", linestyle=":")
     axis.set_ylim(-0.03, 1.03)
-    plain(axis, "share of the problems, the worst first", "share of successes")
+    axis.set(xlabel="share of the problems, the worst first", ylabel="share of successes")
     axis.set_title("success with the promised number of tests", loc="left")
     axis.legend(loc="lower right")

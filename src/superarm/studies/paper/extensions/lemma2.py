@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import panels, plain
+from superarm.reporting.figures import panels
 from superarm.reporting.palette import BLUE, FAINT, RED
 from superarm.reporting.statistics import LEVEL, share_interval
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
-from superarm.studies.study import Findings, Rows
+from superarm.studies.cell import Cell, Rows, Scale
+from superarm.studies.study import Findings
 
 TITLE = "Lemma 2: quantization keeps the optimum"
 
@@ -50,7 +50,7 @@ def analyse(rows: Rows, times: Rows) -> Findings:
     found = []
     for (reward, n_arms, gamma), mine in groups.items():
         failures, instances = (sum(row[name] for row in mine) for name in ("failures", "instances"))
-        share = vars(share_interval(failures, instances, level))
+        share = share_interval(failures, instances, level)._asdict()
         found.append({"reward": reward, "n_arms": n_arms, "gamma": gamma, "failed": share})
     return Findings({"found": found}, [_table(found)], lambda figure: _draw(figure, found))
 
@@ -84,6 +84,6 @@ def _draw(figure: Any, found: list[dict[str, Any]]) -> None:
         if one["reward"] == HALF:
             axis.plot(one["gamma"], one["failed"]["mean"], "s", color=RED, label=HALF)
     axis.plot([0, 0.5], [0, 1], color=FAINT, linestyle=":", label="allowed: 2 gamma")
-    plain(axis, "gamma", "share of instances that fail")
+    axis.set(xlabel="gamma", ylabel="share of instances that fail")
     axis.set_title("how often quantization adds a wrong optimum", loc="left")
     axis.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2, borderaxespad=0)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import panels, plain
+from superarm.reporting.figures import panels
 from superarm.reporting.palette import BLUE, FAINT, RED
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.cells.readings import READING
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import (
@@ -25,9 +25,10 @@ from superarm.studies.paper.policies import (
     RANDOM,
     Spec,
     labelled,
+    regret_numbers,
+    regret_table,
 )
-from superarm.studies.paper.regret import regret_numbers, regret_table
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Other readings of the algorithm"
 
@@ -51,7 +52,7 @@ READINGS: dict[str, Spec] = {
 
 def cells(scale: Scale) -> list[Cell]:
     """Every reading, and the settings of figure 2A, which are its cells."""
-    shared = {"problem": fig2a.problem(scale), "horizon": fig2a.horizon(scale)}
+    shared = fig2a.played(scale)
     usual = labelled(COMPARED, fig2a.DELTA)
     policies = {label: usual[label] for label in (RANDOM, CTS, *LITERAL) if label in usual}
     policies |= {
@@ -90,7 +91,7 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
     axis.axvline(1.0, color=FAINT, linestyle=":")
     axis.set_yticks(range(len(order)), order)
     axis.set_xlim(0, 1.05)
-    plain(axis, "regret / random baseline (less is better)", "")
+    axis.set(xlabel="regret / random baseline (less is better)")
     axis.set_title(f"T = {numbers['horizon']:,} (blue: figure 2A)", loc="left")
 
 

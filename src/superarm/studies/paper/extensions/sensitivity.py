@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import panels, plain
+from superarm.reporting.figures import panels
 from superarm.reporting.palette import FAINT, SERIES
-from superarm.reporting.statistics import LEVEL, Interval, paired_difference, paired_ratio
+from superarm.reporting.statistics import LEVEL, Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.claims.growth import SLIGHTLY
 from superarm.studies.paper.experiments import fig2a, fig2b
-from superarm.studies.paper.policies import CTS, RANDOM, curves, labelled
-from superarm.studies.paper.regret import exponents, value_at
-from superarm.studies.study import Findings, Rows
+from superarm.studies.paper.policies import CTS, RANDOM, curves, growth, labelled, value_at
+from superarm.studies.study import Findings
 
 TITLE = 'Where "slightly larger than CTS" holds: other instances, other horizons'
 
@@ -36,18 +35,17 @@ _POLICIES = ("random", "cts", "gt-qts-one-of-m")
 
 def laws(scale: Scale) -> dict[str, dict[str, Any]]:
     """The laws of the instances by name: the problem and its horizon."""
-    linear, network = fig2a.problem(scale), fig2b.problem(scale)
-    rounds = {"linear": fig2a.horizon(scale), "network": fig2b.horizon(scale)}
-    found = {CONDITIONAL: {"problem": linear, "horizon": rounds["linear"]}}
+    linear, network = fig2a.played(scale), fig2b.played(scale)
+    found = {CONDITIONAL: linear}
     planted = [(best, "uniform") for best in BESTS] + [(BESTS[1], "equal")]
     for best, others in scale.pick(planted, planted, planted[:1]):
-        problem = {**linear, "family": "planted", "best": best, "others": others}
+        problem = {**linear["problem"], "family": "planted", "best": best, "others": others}
         name = f"best arms at {best:g}, others {others}"
-        found[name] = {"problem": problem, "horizon": rounds["linear"]}
+        found[name] = {**linear, "problem": problem}
     for height in scale.pick(HEIGHTS, HEIGHTS, HEIGHTS[:1]):
-        problem = network if height == 1 else {**network, "best": height}
+        problem = network["problem"] if height == 1 else {**network["problem"], "best": height}
         name = f"network, best arms up to {height:g}"
-        found[name] = {"problem": problem, "horizon": rounds["network"]}
+        found[name] = {**network, "problem": problem}
     return found
 
 
@@ -104,7 +102,7 @@ def _ratios(law: str, part: Rows, level: float) -> list[dict[str, Any]]:
     for share in SHARES:
         t = round(share * horizon)
         regret = {label: value_at(runs, at, t) for label, runs in played.items()}
-        growth = {label: exponents(runs, at, t) for label, runs in played.items()}
+        exponents = {label: growth(runs, at, t)[0] for label, runs in played.items()}
         learned = paired_ratio(regret[CTS], regret[RANDOM])
         for label in played:
             if label in (CTS, RANDOM):
@@ -115,12 +113,12 @@ def _ratios(law: str, part: Rows, level: float) -> list[dict[str, Any]]:
                     "law": law,
                     "t": t,
                     "label": label,
-                    "of_cts": vars(paired_ratio(regret[label], regret[CTS], level)),
-                    "of_random": vars(paired_ratio(regret[label], regret[RANDOM])),
-                    "cts_of_random": vars(learned),
-                    "exponent_minus_cts": vars(
-                        paired_difference(growth[label], growth[CTS], level)
-                    ),
+                    "of_cts": paired_ratio(regret[label], regret[CTS], level)._asdict(),
+                    "of_random": paired_ratio(regret[label], regret[RANDOM])._asdict(),
+                    "cts_of_random": learned._asdict(),
+                    "exponent_minus_cts": mean_interval(
+                        exponents[label] - exponents[CTS], level
+                    )._asdict(),
                 }
             )
     return found
@@ -165,6 +163,9 @@ def _draw(figure: Any, found: list[dict[str, Any]]) -> None:
     axis.set_yticks([1, SLIGHTLY, 2, 5], ["1", f"{SLIGHTLY:g}", "2", "5"])
     axis.minorticks_off()
     axis.set_xlim(0, 1.05)
-    plain(axis, "regret of CTS / random baseline (1: nothing learned)", "regret of GT+QTS / CTS")
+    axis.set(
+        xlabel="regret of CTS / random baseline (1: nothing learned)",
+        ylabel="regret of GT+QTS / CTS",
+    )
     axis.set_title("GT+QTS is near CTS where CTS has not learned", loc="left")
     axis.legend(loc="upper left", bbox_to_anchor=(0, -0.21), borderaxespad=0, handletextpad=0.2)

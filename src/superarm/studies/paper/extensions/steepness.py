@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from superarm.reporting.figures import band, logarithmic, look, name_curves, panels, plain
+from superarm.reporting.figures import band, logarithmic, look, name_curves, panels
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.experiments import fig2b
 from superarm.studies.paper.policies import (
     LAZY,
@@ -27,7 +27,7 @@ from superarm.studies.paper.policies import (
     finals,
     labelled,
 )
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Beyond the paper: steep and flat networks"
 
@@ -45,7 +45,7 @@ def cells(scale: Scale) -> list[Cell]:
         {
             # Values shrink with the weights. A gap that did not shrink could not be met by flat
             # networks.
-            "problem": {**fig2b.problem(scale), "gap": 0.2 * std, "std": std},
+            "problem": {**fig2b.played(scale)["problem"], "gap": 0.2 * std, "std": std},
             "horizon": scale.pick(5_000, 400, 20),
             "label": label,
             "policy": spec,
@@ -75,7 +75,7 @@ def _found(part: Rows) -> dict[str, Any]:
     policies = {
         label: {
             "regret": runs.tolist(),
-            "of_cts": vars(paired_ratio(runs, regret[LAZY])),
+            "of_cts": paired_ratio(runs, regret[LAZY])._asdict(),
             "evaluations": float(evaluations[label].mean()),
         }
         for label, runs in regret.items()
@@ -115,6 +115,6 @@ def _draw(figure: Any, rows: Rows) -> None:
             band(axis, at, runs, look(label))
             ends[label] = (runs[:, -1].mean(), look(label))
         logarithmic(axis)
-        plain(axis, "round t", "cumulative regret")
+        axis.set(xlabel="round t", ylabel="cumulative regret")
         axis.set_title(f"weights times {std:g}", loc="left")
         name_curves(axis, ends)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from superarm.reporting.tables import Table
-from superarm.studies.cell import Cell, Scale
+from superarm.studies.cell import Cell, Rows, Scale
 from superarm.studies.paper.experiments import fig2b, table1
 from superarm.studies.paper.policies import RARELY, beyond, further
 from superarm.studies.paper.timing import draw_model
-from superarm.studies.study import Findings, Rows
+from superarm.studies.study import Findings
 
 TITLE = "Beyond the paper: computation time"
 

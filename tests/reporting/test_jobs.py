@@ -8,15 +8,16 @@ import time
 
 SCRIPT = """
 import os, sys, time
+from functools import partial
 from pathlib import Path
-from superarm.reporting.executors import processes, run_all
+from superarm.reporting.jobs import processes, run_all
 
 def work(folder):
     Path(folder, str(os.getpid())).touch()
     time.sleep(600)
 
 if __name__ == "__main__":
-    run_all(work, {"one": sys.argv[1], "two": sys.argv[1]}, print, start=processes(2))
+    list(run_all(work, {"one": sys.argv[1], "two": sys.argv[1]}, start=partial(processes, 2)))
 """
 
 
