@@ -143,15 +143,14 @@ def as_theta(theta: ArrayLike, n_arms: int, pools: Any) -> FloatArray:
     return as_unit(theta, "theta", (n_arms,))
 
 
-def as_value(value: Any, arms: ArrayLike, reward: object) -> float:
+def as_value(value: Any, arms: ArrayLike) -> float:
     """What a reward answered for a set, a finite number."""
     number = as_answer(value)
     if not math.isfinite(number):
-        # Only a BlackBox has retries.
-        can_retry = getattr(reward, "retries", None) == 0
-        advice = "; if another call may succeed, set retries= of BlackBox" if can_retry else ""
-        got = f"{number} for the arms {shown_arms(arms)}{advice}"
-        raise ValueError(f"a reward must be a finite number, got {got}")
+        raise ValueError(
+            f"a reward must be a finite number, got {number} for the arms {shown_arms(arms)}; "
+            "if another call may succeed, set retries= of BlackBox"
+        )
     return number
 
 
@@ -167,7 +166,7 @@ def as_answer(value: Any) -> float:
         ) from None
 
 
-def as_values(values: ArrayLike, pools: Any, reward: object) -> FloatArray:
+def as_values(values: ArrayLike, pools: Any) -> FloatArray:
     """What a reward answered for a batch of pools, one finite number per pool."""
     numbers = np.asarray(values, np.float64)
     if numbers.shape != (len(pools),):
@@ -178,7 +177,7 @@ def as_values(values: ArrayLike, pools: Any, reward: object) -> FloatArray:
     finite = np.isfinite(numbers)
     if not finite.all():
         worst = int(finite.argmin())
-        as_value(numbers[worst], pools[worst], reward)  # refuses it
+        as_value(numbers[worst], pools[worst])  # refuses it
     return numbers
 
 

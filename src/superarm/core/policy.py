@@ -154,7 +154,7 @@ class Policy:
         The arms may be any distinct ones, not only those of the last `ask`. ``context`` is that of
         the round in which they were pulled. ``places`` are the places in which they were shown, 0
         for the first, if not all of them are given in that order. Only beliefs that need places
-        get them (`LearnsPlaces`). The outcomes of the first ``n_before`` arms are already learnt:
+        get them (`LearnsPlaces`). The outcomes of the first ``n_before`` arms are already learned:
         beliefs that look at the whole list need them once more (`LearnsLists`), and no other
         belief may get any.
         """
@@ -288,7 +288,7 @@ class Counted(SameDeclarations):
         if (look := LOOK.get()) is not None:
             look()
         self.evaluations += self.repeats
-        value = as_value(self.uncounted(arms, means), arms, self.uncounted)
+        value = as_value(self.uncounted(arms, means), arms)
         return value if self.hear is None else self.hear(arms, value)
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
@@ -296,5 +296,5 @@ class Counted(SameDeclarations):
         if (look := LOOK.get()) is not None:
             look()
         self.evaluations += len(pools) * self.repeats
-        values = as_values(self.uncounted.batch(pools, theta), pools, self.uncounted)
+        values = as_values(self.uncounted.batch(pools, theta), pools)
         return values if self.hear is None else self.hear(pools, values)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -129,17 +131,23 @@ class Recorder:
         self.outcomes = np.full(shape, np.nan)
         self.evaluations = np.empty(horizon, np.intp)
         self.ask_s = np.empty(horizon)
+        self._counted = policy.reward
         self.true_values = TrueValues(environment, reward, self.arms, self.outcomes)
         self.true_values.before_round(0)
         # Without known means or best values there is nothing to note in a round.
         self._notes = isinstance(environment, KnownMeans | KnownBest)
 
-    def asked(self, t: int, arms: IndexArray, *, ask_s: float, evaluations: int) -> None:
-        """In round t the policy chose these arms."""
+    def ask(self, t: int, ask: Callable[..., IndexArray], **asked: Any) -> IndexArray:
+        """The arms that the policy chooses in round t. Only this is timed and counted."""
+        before, start = self._counted.evaluations, time.perf_counter()
+        arms = ask(**asked)
+        self.ask_s[t] = time.perf_counter() - start
+        self.evaluations[t] = self._counted.evaluations - before
         self.arms[t, : len(arms)] = arms
-        self.ask_s[t], self.evaluations[t] = ask_s, evaluations
+        # Before the pull, since a pull may change the means that this round is valued with.
         if self._notes:
             self.true_values.before_round(t)
+        return arms
 
     def trace(self) -> Trace:
         """The finished trace."""
