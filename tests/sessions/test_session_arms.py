@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -321,3 +322,20 @@ def test_names_that_are_no_whole_characters_are_saved(tmp_path):
     session.save(tmp_path / "session")
     loaded = sa.Session.load(tmp_path / "session", make(n_arms=3))
     assert (loaded.names, loaded.open) == (tuple(names), [decision])
+
+
+def test_a_list_in_place_of_a_name_is_refused_with_the_way_to_write_it():
+    session = sa.Session(make(), NAMES, seed=1)
+    with pytest.raises(TypeError, match=re.escape("got ['ant', 'bee']; write *['ant', 'bee']")):
+        session.retire(["ant", "bee"])
+    assert session.retired == ()
+
+
+@pytest.mark.parametrize("weight", ["3", None, "heavy"])
+def test_weights_that_are_no_numbers_are_refused(weight):
+    session = sa.Session(make(), NAMES, seed=1)
+    with pytest.raises(TypeError, match=f"the weight of 'ant' must be a number, got {weight!r}"):
+        session.feasible(weights={"ant": weight}, budget=2.0)
+    heavy = session.feasible(weights={"ant": Decimal("2.5"), "bee": True}, budget=2.0)
+    assert heavy.weights.tolist() == [2.5, 1.0, 0.0, 0.0, 0.0, 0.0]
+    assert session.feasible(weights={}, budget=2.0).k == 2

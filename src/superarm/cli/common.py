@@ -168,13 +168,13 @@ def need(module: str, extra: str, why: str) -> None:
     """Refuse the command if an optional package is not installed."""
     # Looked for, not imported: the command itself imports the package, if it gets that far.
     if find_spec(module) is None:
-        raise click.BadParameter(f"{why} and needs {module}: {how_to_install(extra)}")
+        raise click.UsageError(f"{why} and needs {module}: {how_to_install(extra)}")
 
 
 def need_service() -> None:
     """Refuse the command if the packages of the service are not installed."""
     for module in ("starlette", "pydantic", "uvicorn", "prometheus_client", "filelock"):
-        need(module, "service", "the command uses the service")
+        need(module, "service", "this command uses the service")
 
 
 def chosen_bandits(store: Store, bandit: str | None) -> list[Bandit]:
@@ -207,7 +207,7 @@ def show(study: Callable[[Console], Done], what: str) -> None:
         done = study(console)
     except RequestError as error:
         # A request that cannot be met is a usage error: exit code 2, and no traceback.
-        raise click.BadParameter(str(error)) from None
+        raise click.UsageError(str(error)) from None
     for table in done.tables:
         print_table(console, as_rich(table))
     for note in filter(None, done.notes):

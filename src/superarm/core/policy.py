@@ -135,6 +135,8 @@ class Policy:
                 f"{type(self.oracle).__name__} must pick a set that is feasible for {sets}, "
                 f"got {shown_arms(arms)}"
             )
+        if not isinstance(arms, np.ndarray) or (arms[1:] < arms[:-1]).any():
+            arms = np.sort(np.asarray(arms, np.intp))  # of an oracle that gives the best arm first
         return arms, theta
 
     def tell(
@@ -240,8 +242,10 @@ class Sample(ActsAsArray):
         if self._theta is None:
             if self._belief is None or self._top is not None:
                 raise self._late_look()
-            self._theta = self._belief.sample(rng=self._rng)
-            self.is_whole = True
+            theta, wanted = np.asarray(self._belief.sample(rng=self._rng)), (self.n_arms,)
+            if theta.shape != wanted:
+                raise ValueError(f"a belief's sample must have shape {wanted}, got {theta.shape}")
+            self._theta, self.is_whole = theta, True
         return self._theta
 
     def drawn(self, arms: IndexArray) -> FloatArray | None:

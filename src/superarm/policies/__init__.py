@@ -103,7 +103,9 @@ def thompson(
     b), or "flat" for (1, 1), it is a `SharedSeedBelief`. ``shared`` is the part of the seed that
     all arms share, by default 1 - 1/k and at least 0.8: the k places of a set explore about as much
     together as one place with a seed of its own. ``horizon`` is the number of rounds, if it is
-    known. The default oracle is `TopK` for additive rewards, else `LazySingletons`.
+    known. The default oracle is `TopK` for additive rewards, else `LazySingletons`. All outcomes
+    have the same weight: for means that change, use a belief that forgets, such as
+    `DiscountedBetaBelief`.
 
     Examples
     --------
