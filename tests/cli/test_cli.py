@@ -165,3 +165,19 @@ def test_a_missing_package_is_no_invalid_value(monkeypatch, arguments, lacking, 
     refused = run(*arguments)
     assert refused.exit_code == 2
     assert says in " ".join(refused.output.split())
+
+
+@pytest.mark.parametrize("command", ["compare", "reproduce"])
+def test_a_study_that_is_stopped_says_that_it_continues(tmp_path, monkeypatch, command):
+    def stopped(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("superarm.studies.run.run_cells", stopped)
+    result = run(command, "--quick", "--out", str(tmp_path / "rows"))
+    assert result.exit_code == 1
+    assert "Finished rows are kept: the same command continues" in result.output
+    # A folder that is not there has no rows.
+    monkeypatch.setattr("superarm.studies.store.Store.open", stopped)
+    result = run(command, "--quick", "--out", str(tmp_path / "none"))
+    assert result.exit_code == 1
+    assert "continues" not in result.output

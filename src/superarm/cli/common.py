@@ -196,8 +196,11 @@ def stop(message: str) -> NoReturn:
     raise click.exceptions.Exit(1)
 
 
-def show(study: Callable[[Console], Done], what: str) -> None:
-    """Run a study with a progress bar, then print its tables and the path of its results."""
+def show(study: Callable[[Console], Done], what: str, *, stored: Path | None = None) -> None:
+    """Run a study with a progress bar, then print its tables and the path of its results.
+
+    ``stored`` is the folder in which it stores each row at once, if it does.
+    """
     from rich.console import Console
 
     from superarm.studies import RequestError
@@ -208,6 +211,11 @@ def show(study: Callable[[Console], Done], what: str) -> None:
     except RequestError as error:
         # A request that cannot be met is a usage error: exit code 2, and no traceback.
         raise click.UsageError(str(error)) from None
+    except KeyboardInterrupt:
+        if stored is not None and stored.exists():
+            kept = "Stopped. Finished rows are kept: the same command continues with the others."
+            click.echo(kept, err=True)
+        raise
     for table in done.tables:
         print_table(console, as_rich(table))
     for note in filter(None, done.notes):
