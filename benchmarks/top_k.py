@@ -13,7 +13,7 @@ rounds with ten million arms, and prints the peak memory.
 
 ``--together`` compares samples of `LearnedBetaBelief` that are drawn at once, as for requests that
 wait at the same time, with samples one by one. Both are of the same belief, after ``--rounds``
-rounds, and outcomes are learnt between the calls.
+rounds, and outcomes are learned between the calls.
 """
 
 from __future__ import annotations

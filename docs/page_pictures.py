@@ -1,7 +1,7 @@
 """Take the pictures of the service's page in a browser.
 
 Run ``PYTHONPATH=benchmarks python docs/page_pictures.py``. The script needs Chromium. It starts its
-own server, with a bandit that has learnt from a seeded environment for 240 rounds.
+own server, with a bandit that has learned from a seeded environment for 240 rounds.
 """
 
 from __future__ import annotations

@@ -255,8 +255,8 @@ def regression(figure: Any) -> None:
             best = np.argsort(-reward.weights * theta)[:k]
             found.append(len(np.intersect1d(arms, best)))
             if decoder == "regression":
-                learnt = oracle.report.grades / theta
-                errors.append(np.sqrt(np.mean((learnt - reward.weights) ** 2)))
+                learned = oracle.report.grades / theta
+                errors.append(np.sqrt(np.mean((learned - reward.weights) ** 2)))
         if errors:
             top.plot(t, errors, color=colour)
         smooth = np.convolve(found, np.ones(window) / window, mode="valid")

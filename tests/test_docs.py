@@ -97,6 +97,23 @@ def test_every_command_and_option_is_documented():
             assert option.opts[0] in page, f"superarm {name} {option.opts[0]}"
 
 
+@pytest.mark.parametrize("name", cli.app.commands)
+def test_every_default_of_an_option_is_documented(name):
+    """The line of the option has the default, in the part of the command or in the common one."""
+    parts = re.split(r"^## superarm (\w+)\n", (ROOT / "docs" / "cli.md").read_text(), flags=re.M)
+    pages = {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+    for option in cli.app.commands[name].params:
+        if not isinstance(option.default, int | float | str | Path) or option.default is False:
+            continue
+        named = re.compile(rf"^.*`{option.opts[0]}`.*$", re.M)
+        line = (named.findall(pages[name]) or named.findall(pages[""]))[0].replace(",", "")
+        if isinstance(option.default, int | float):
+            numbers = re.findall(r"(?<![\d.])\d+(?:\.\d+)?(?:e-?\d+)?\b(?!\.\d)", line)
+            assert option.default in map(float, numbers), f"superarm {name} {option.opts[0]}"
+        else:
+            assert str(option.default) in line, f"superarm {name} {option.opts[0]}"
+
+
 def test_make_help_lists_every_target():
     makefile = (ROOT / "Makefile").read_text()
     targets = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE).group(1).split()

@@ -114,6 +114,14 @@ def test_the_layers_are_the_rooms():
     assert found == rooms | {"__init__", "__main__"}
 
 
+def test_the_tests_have_the_same_rooms():
+    """A room that is one file is tested by files at the top."""
+    rooms = {path.parent.name for path in (ROOT / "src" / "superarm").glob("*/__init__.py")}
+    folders = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
+    folders |= {path.parent.parent.name for path in (ROOT / "tests").glob("*/*/test_*.py")}
+    assert folders - {"benchmarks", "people"} == rooms
+
+
 def test_no_source_file_has_more_than_300_lines():
     lengths = {
         str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())

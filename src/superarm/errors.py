@@ -21,8 +21,8 @@ class UnknownDecisionError(ValueError):
 
 
 class ExpiredDecisionError(ValueError):
-    """The feedback came after its decision expired. Nothing was learnt from it."""
+    """The feedback came after its decision expired. Nothing was learned from it."""
 
 
 class ConflictError(ValueError):
-    """The feedback contradicts an outcome that is already known. Nothing was learnt from it."""
+    """The feedback contradicts an outcome that is already known. Nothing was learned from it."""

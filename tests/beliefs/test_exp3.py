@@ -69,7 +69,7 @@ def test_importance_weights_are_unbiased():
         (lambda: exp3(sa.LinearReward(4), 2, horizon=10, gamma=0.1), "either horizon or gamma"),
         (
             lambda: ask(exp3(sa.LinearReward(4), 2, gamma=0.1), feasible=sa.Feasible(2)),
-            "constraints are not known",
+            "knows no constraints",
         ),
     ],
 )

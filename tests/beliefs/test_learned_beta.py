@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from whole_samples import check, of_learned
 
-from superarm.beliefs import LearnedBetaBelief
+from superarm.beliefs import LearnedBetaBelief, SharedSeedBelief, SingleSeedBelief
 from superarm.beliefs import _beta_fit as beta_fit
 from superarm.beliefs._beta_fit import fit_beta
 
@@ -180,6 +180,19 @@ def test_the_values_of_the_k_largest_have_the_law_of_a_sample():
     whole = np.sort(of_learned(belief, 4000, rng=rng))[:, -3:]
     for place in (0, 2):
         assert stats.ks_2samp(few[:, place], whole[:, place], method="asymp").pvalue > 1e-6
+
+
+@pytest.mark.parametrize("kind", [LearnedBetaBelief, SharedSeedBelief, SingleSeedBelief])
+def test_many_places_are_taken_from_a_whole_sample(kind):
+    """Arm by arm they took up to 100 times as long: 0.8 s for 19,999 of 20,000 arms."""
+    belief, k = kind(6000), 600
+    belief.update([3, 5], [1.0, 0.0], rng=np.random.default_rng(0))
+    theta = belief.sample(rng=np.random.default_rng(1))
+    arms, values = belief.sample_top(k, rng=np.random.default_rng(1))
+    np.testing.assert_array_equal(values, theta[arms])
+    assert len(arms) == k
+    assert values.min() >= np.sort(theta)[-k]
+    assert (np.diff(arms) > 0).all()
 
 
 @pytest.mark.parametrize("measured", [False, True])

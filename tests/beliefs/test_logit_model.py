@@ -15,9 +15,10 @@ CASES = [
 ]
 
 
-def on_a_grid(location, var, n, s):
+def on_a_grid(location, var, n, s, reach=8):
     """Mean and variance of the log-odds after the coins, by a fine sum."""
-    eta = np.linspace(location - 10 * var**0.5 - 8, location + 10 * var**0.5 + 8, 400_001)
+    side = 10 * var**0.5 + reach
+    eta = np.linspace(location - side, location + side, 400_001)
     log_p = s * eta - n * np.logaddexp(0, eta) - (eta - location) ** 2 / (2 * var)
     p = np.exp(log_p - log_p.max())
     mean = (p * eta).sum() / p.sum()
@@ -48,6 +49,18 @@ def test_coins_that_surprise_a_sure_belief_move_it_by_their_number(location, var
     mean, after = tilted(*given)
     assert mean[0] == pytest.approx(location + (s if location < 0 else s - n) * var, rel=1e-9)
     assert after[0] == pytest.approx(var, rel=1e-6)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("n", [300, 1000])
+def test_many_coins_move_a_sure_belief_from_afar_to_where_they_differ(n, sign):
+    """From log-odds of 100 to about 2, where heads and tails are both likely."""
+    location, var, s = -100.0 * sign, 1.0, n if sign > 0 else 0
+    mean, after = tilted(*(np.array([float(value)]) for value in (location, var, n, s)))
+    expected, expected_var = on_a_grid(location, var, n, s, reach=110)
+    assert abs(expected) < 3
+    assert abs(mean[0] - expected) < 0.003 * expected_var**0.5
+    assert after[0] == pytest.approx(expected_var, rel=0.01)
 
 
 def test_gaussians_in_place_of_coins_are_finite_for_any_belief():

@@ -158,7 +158,7 @@ def check_law(found, twin, n_arms, p=1e-4):
 
 
 def check_counts(one, other, p):
-    """Whether two samples of labels have the same law, but for rare labels taken together."""
+    """Whether two samples of labels have the same law; rare labels are taken together."""
     labels, counts = np.unique(np.concatenate([one, other]), return_counts=True)
     common = labels[counts >= 40]
     table = np.array([[(each == label).sum() for label in common] for each in (one, other)])

@@ -4,6 +4,7 @@ import os
 import runpy
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import click
 import pytest
@@ -144,3 +145,39 @@ def test_a_misspelt_database_is_refused_and_not_made(command, tmp_path, monkeypa
     assert found.exit_code == 1
     assert "shop.db must be a superarm database, but there is no such file" in found.output
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lacking", "says"),
+    [
+        (("demo",), "matplotlib", "Error: the demo draws a picture and needs matplotlib: pip"),
+        (("serve",), "starlette", "Error: this command uses the service and needs starlette: pip"),
+    ],
+)
+def test_a_missing_package_is_no_invalid_value(monkeypatch, arguments, lacking, says):
+    """It used to say "Invalid value", as if the user had given a wrong one."""
+
+    def found(name):
+        return None if name == lacking else find_spec(name)
+
+    monkeypatch.setattr("superarm.cli.common.find_spec", found)
+    monkeypatch.setattr("superarm.reporting.files.find_spec", found)
+    refused = run(*arguments)
+    assert refused.exit_code == 2
+    assert says in " ".join(refused.output.split())
+
+
+@pytest.mark.parametrize("command", ["compare", "reproduce"])
+def test_a_study_that_is_stopped_says_that_it_continues(tmp_path, monkeypatch, command):
+    def stopped(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("superarm.studies.run.run_cells", stopped)
+    result = run(command, "--quick", "--out", str(tmp_path / "rows"))
+    assert result.exit_code == 1
+    assert "Finished rows are kept: the same command continues" in result.output
+    # A folder that is not there has no rows.
+    monkeypatch.setattr("superarm.studies.store.Store.open", stopped)
+    result = run(command, "--quick", "--out", str(tmp_path / "none"))
+    assert result.exit_code == 1
+    assert "continues" not in result.output

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from superarm.core.arguments import as_unit
+from superarm.core.arguments import as_finite, as_unit
 
 FLOATS = st.one_of(
     st.floats(0, 1),
@@ -39,3 +39,13 @@ def test_unit_floats_of_any_layout_and_kind():
     for values in (square.T, square[:, ::2], square[::-1]):
         with pytest.raises(ValueError, match=r"got 1\.5"):
             as_unit(values, "theta", values.shape)
+
+
+def test_masked_values_are_refused():
+    """numpy would use the numbers below the mask."""
+    hidden = np.ma.array([1.0, 0.5], mask=[False, True])
+    with pytest.raises(ValueError, match=r"outcomes must have no masked values, got 1; leave"):
+        as_unit(hidden, "outcomes", (2,))
+    with pytest.raises(ValueError, match="features must have no masked values"):
+        as_finite(hidden, "features", ndim=1)
+    assert as_unit(np.ma.array([1.0, 0.5]), "outcomes", (2,)).tolist() == [1.0, 0.5]

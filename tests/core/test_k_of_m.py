@@ -60,7 +60,7 @@ def test_another_number_of_arms_is_refused():
 
 def test_oracles_that_know_only_k_refuse_other_sets():
     triangle = SpanningTrees([0, 1, 2], [1, 2, 0])
-    with pytest.raises(TypeError, match="whole number here, where constraints are not known"):
+    with pytest.raises(TypeError, match="whole number for an oracle that knows no constraints"):
         as_k_of_m(triangle, 3)
 
 

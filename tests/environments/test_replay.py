@@ -245,3 +245,11 @@ def test_it_can_be_sent_to_another_process():
     np.testing.assert_array_equal(
         environment.pull([0, 1], rng=RNG(0)), twin.pull([0, 1], rng=RNG(0))
     )
+
+
+def test_masked_cells_are_missing():
+    table = np.ma.masked_less(np.array([[0.2, 0.9], [0.8, 0.7]]), 0.5)
+    environment = ReplayEnvironment(table)
+    first = environment.pull([0, 1], rng=np.random.default_rng(0))
+    assert np.isnan(first[0])
+    assert first[1] == 0.9

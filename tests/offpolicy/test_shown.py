@@ -148,6 +148,8 @@ def test_what_does_not_fit_is_refused(changed, options, message):
 def test_a_policy_or_k():
     with pytest.raises(TypeError, match="neither"):
         sa.Session.from_log(log_of())
+    with pytest.raises(TypeError, match=r"log must be a ShownLog, got dict; make one with .*of\("):
+        sa.Session.from_log({"item": ["tea"]}, 2)
     with pytest.raises(TypeError, match="both"):
         sa.Session.from_log(log_of(), 2, policy=sa.cts(sa.LinearReward(3), 2))
     with pytest.raises(ValueError, match="the log's 3 items, got 4"):

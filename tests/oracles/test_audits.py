@@ -105,6 +105,14 @@ def test_an_aimed_audit_takes_the_arm_that_the_least_error_brings_in():
         assert arm_to_audit(0, sa.sets.KOfM(3, 12), arms, lower, upper) == first
 
 
+def test_within_constraints_the_least_known_arm_is_audited_if_no_error_of_b_matters():
+    """Bounds a million times as far apart as they are wide: no widening leaves a doubt."""
+    feasible = sa.Feasible(2, groups=[sa.Group([0, 2], most=1)]).for_arms(5)
+    lower = np.array([1.0, 1.0, 0.0, 0.0, 0.0])
+    upper = lower + 1e-6 * np.array([1.0, 2.0, 0.0, 3.0, 1.0])
+    assert arm_to_audit(0, feasible, np.array([0, 1]), lower, upper) == 3
+
+
 @pytest.mark.parametrize("choice", ["k", "groups"])
 def test_a_round_that_finds_a_wrong_b_is_right_itself(choice):
     """The arm that the audit found is in the set of the same round."""

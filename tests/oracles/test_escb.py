@@ -89,7 +89,7 @@ def test_escb_tries_every_arm_first_and_then_learns():
     assert policy.evaluations == 0
 
 
-def test_escb_within_choices_is_exact_and_refuses_too_many():
+def test_escb_within_constraints_is_exact_and_refuses_too_many():
     rng = np.random.default_rng(0)
     choices = sa.Feasible(3, groups=[sa.Group([0, 1, 2], most=1)])
     for _ in range(30):

@@ -6,7 +6,7 @@ import pytest
 import naive
 from superarm import Pools
 from superarm.core.same_draws import same_draws
-from superarm.oracles._lazy.gains import Base, hoped
+from superarm.oracles._lazy.gains import Base, upper_of_all
 from superarm.oracles._lazy.single_arms import SingleArms
 from superarm.oracles._lazy.stage import Stage
 
@@ -99,5 +99,5 @@ def test_bounds_by_all_bases_are_those_by_each(diminishing, at_zero):
         bases.append(base)
     each = [base.upper(theta, lipschitz, base.value, diminishing=diminishing) for base in bases]
     np.testing.assert_array_equal(
-        hoped(bases, theta, lipschitz, diminishing=diminishing), np.concatenate(each)
+        upper_of_all(bases, theta, lipschitz, diminishing=diminishing), np.concatenate(each)
     )

@@ -25,3 +25,19 @@ def test_greedy_is_within_its_guarantee_for_coverage():
         theta = rng.random(7)
         arms = sa.Greedy().select(reward, theta, 3, rng=rng)
         assert reward(arms, theta[arms]) >= (1 - 1 / np.e) * naive.best_sets(reward, theta, 3)[1]
+
+
+@pytest.mark.parametrize("budget", range(1, 5))
+def test_within_a_budget_greedy_adds_the_likeliest_arms(budget):
+    """For a weighted sum, B_i theta_i is what arm i adds: no budget misses the best arms."""
+    rng = np.random.default_rng(budget)
+    reward = sa.LinearReward(7, weights=rng.uniform(0.5, 2.0, 7))
+    oracle, counted = sa.Greedy(budget=budget), sa.Counted(reward)
+    for _ in range(20):
+        theta, before = rng.random(7), counted.evaluations
+        arms = oracle.select(counted, theta, 3, rng=rng)
+        order = np.argsort(-reward.lipschitz * theta)[:3]
+        np.testing.assert_array_equal(oracle.report.order, order)
+        np.testing.assert_array_equal(arms, np.sort(order))
+        assert not oracle.report.certified
+        assert counted.evaluations - before <= budget

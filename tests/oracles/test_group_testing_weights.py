@@ -32,21 +32,21 @@ def slow_lines(before, after, design, one_hot, scores):
     return gain, c - moved, np.minimum(c_var + moved**2, limit)
 
 
-def slow_update(before, after, design, one_hot, scores, learnt):
+def slow_update(before, after, design, one_hot, scores, learned):
     """A Kalman step in plain dense algebra: weights and intercepts together, the noise given.
 
-    The prior precision of an intercept that is learnt fades by 2%. At the end, the gain of the
+    The prior precision of an intercept that is learned fades by 2%. At the end, the gain of the
     class that tells most is made 1.
     """
     gain, c, c_var = slow_lines(before, after, design, one_hot, scores)
     # A sum that turns out to be none, in the first rounds.
     w_var = before["var"] + before["w"].var() * (before["is_sum"] and not after["is_sum"])
     w, var = np.concatenate([before["w"], c]), np.concatenate([w_var, c_var])
-    fade = np.where(one_hot[learnt].any(axis=0), 0.98, 1.0)
-    x = np.hstack([design * (one_hot @ gain)[:, None], one_hot])[learnt]
-    noise = (one_hot @ after["noise"])[learnt]
+    fade = np.where(one_hot[learned].any(axis=0), 0.98, 1.0)
+    x = np.hstack([design * (one_hot @ gain)[:, None], one_hot])[learned]
+    noise = (one_hot @ after["noise"])[learned]
     spread = x @ np.diag(var) @ x.T + np.diag(noise)
-    w = w + np.diag(var) @ x.T @ np.linalg.inv(spread) @ (scores[learnt] - x @ w)
+    w = w + np.diag(var) @ x.T @ np.linalg.inv(spread) @ (scores[learned] - x @ w)
     precision = np.concatenate([1 / w_var, fade / c_var])
     for j, row in enumerate(x):
         for i in np.flatnonzero(row):
@@ -86,7 +86,7 @@ def test_a_round_is_a_kalman_step(name, options):
 
 @pytest.mark.parametrize("of", [lambda sums: sums, np.sqrt], ids=["sum", "root"])
 def test_several_classes_are_one_system(of):
-    """Two classes with an intercept, a gain and a noise each, learnt from together."""
+    """Two classes with an intercept, a gain and a noise each, learned from together."""
     rng = np.random.default_rng(0)
     memory = Weights(200, [4.0, 8.0], 1.2)
     truth = rng.random(200)
@@ -97,18 +97,18 @@ def test_several_classes_are_one_system(of):
         scores = of(tests.sum(truth * theta)) + np.array([1.0, 1.5])[classes]
         scores += rng.normal(0, 0.1, 50)
         before = as_arrays(memory.state())
-        learnt = memory.learn(tests, classes, theta, scores, np.ones(50, bool), floor=0.01)
-        assert learnt.any()
+        learned = memory.learn(tests, classes, theta, scores, np.ones(50, bool), floor=0.01)
+        assert learned.any()
         if round_number:
             after, one_hot = as_arrays(memory.state()), (classes[:, None] == [0, 1]).astype(float)
             design = tests.dense() * theta
-            w, c, var, c_var = slow_update(before, after, design, one_hot, scores, learnt)
+            w, c, var, c_var = slow_update(before, after, design, one_hot, scores, learned)
             np.testing.assert_allclose(memory.w, w, rtol=1e-8)
             np.testing.assert_allclose(memory.var, var, rtol=1e-8)
             np.testing.assert_allclose(memory.c_var, c_var, rtol=1e-8)
-            if learnt.all():
+            if learned.all():
                 np.testing.assert_allclose(memory.c, c, rtol=1e-8)
-    assert learnt.all()
+    assert learned.all()
 
 
 def test_dense_and_sparse_tests_teach_the_same():

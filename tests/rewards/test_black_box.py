@@ -167,3 +167,18 @@ def test_settings_are_checked():
         box(always_fails, noisy=0.1)
     with pytest.raises(ValueError, match="backoff_s"):
         sa.BlackBox(always_fails, n_arms=6, lipschitz=1, upper=6, backoff_s=-1)
+
+
+@pytest.mark.parametrize("answer", [None, [0.5], np.array([0.5]), np.zeros(2), 1j, "much"])
+@pytest.mark.parametrize("options", [{}, {"timeout_s": 5.0}])
+def test_what_is_no_number_is_named(answer, options):
+    """Not as numpy says it: "float() argument must be a string or a real number"."""
+    reward = sa.BlackBox(lambda arms, means: answer, n_arms=3, lipschitz=1.0, upper=3.0, **options)
+    with pytest.raises((TypeError, RuntimeError), match=r"one number per set, got .*return float"):
+        sa.thompson(reward, 2).ask(rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("answer", [np.float32(0.5), np.array(0.5), True, np.True_])
+def test_numbers_of_all_kinds_are_values(answer):
+    reward = sa.BlackBox(lambda arms, means: answer, n_arms=3, lipschitz=1.0, upper=3.0)
+    assert reward([0, 1], [0.5, 0.5]) == float(answer)

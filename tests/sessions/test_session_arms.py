@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -186,7 +187,7 @@ def test_arms_that_the_oracle_cannot_leave_out_cannot_be_retired(name):
         lambda: session.ask(feasible=within),
         lambda: session.check(within),
     ):
-        with pytest.raises(TypeError, match=r"k must be a whole number here.* retired"):
+        with pytest.raises(TypeError, match=r"k must be a whole number.* no retired arms"):
             call()
         assert session.to_bytes() == before
     assert len(session.ask().arms) == 2
@@ -334,3 +335,20 @@ def test_a_name_that_comes_twice_is_found_in_every_piece(monkeypatch):
             again = [*names[:n_names], names[place], *names[:2]]
             assert arms.repeated(again) == names[place]
     assert arms.repeated([]) is None
+
+
+def test_a_list_in_place_of_a_name_is_refused_with_the_way_to_write_it():
+    session = sa.Session(make(), NAMES, seed=1)
+    with pytest.raises(TypeError, match=re.escape("got ['ant', 'bee']; write *['ant', 'bee']")):
+        session.retire(["ant", "bee"])
+    assert session.retired == ()
+
+
+@pytest.mark.parametrize("weight", ["3", None, "heavy"])
+def test_weights_that_are_no_numbers_are_refused(weight):
+    session = sa.Session(make(), NAMES, seed=1)
+    with pytest.raises(TypeError, match=f"the weight of 'ant' must be a number, got {weight!r}"):
+        session.feasible(weights={"ant": weight}, budget=2.0)
+    heavy = session.feasible(weights={"ant": Decimal("2.5"), "bee": True}, budget=2.0)
+    assert heavy.weights.tolist() == [2.5, 1.0, 0.0, 0.0, 0.0, 0.0]
+    assert session.feasible(weights={}, budget=2.0).k == 2

@@ -128,6 +128,26 @@ def test_the_one_before_is_kept_and_a_damaged_one_does_not_push_it_out(tmp_path)
     assert sorted(found.name for found in tmp_path.iterdir()) == ["session", "session.previous"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a folder can be flushed on POSIX systems only")
+def test_a_save_flushes_the_file_before_it_is_renamed_and_the_folder_after(tmp_path, monkeypatch):
+    """Otherwise a power failure could lose the new file, or the renaming."""
+    path, steps = tmp_path / "a.superarm", []
+    fsync, replace = os.fsync, Path.replace
+
+    def flush(handle):
+        steps.append("folder" if os.fstat(handle).st_ino == tmp_path.stat().st_ino else "file")
+        fsync(handle)
+
+    def rename(fresh, target):
+        steps.append("renamed")
+        return replace(fresh, target)
+
+    monkeypatch.setattr(os, "fsync", flush)
+    monkeypatch.setattr(Path, "replace", rename)
+    played().save(path)
+    assert steps == ["file", "renamed", "folder"]
+
+
 @pytest.mark.parametrize("call", ["fsync", "link", "replace"])
 def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch, call):
     path, session = tmp_path / "session", played()

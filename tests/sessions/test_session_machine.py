@@ -103,7 +103,7 @@ class SessionMachine(RuleBasedStateMachine):
         # The model.
         self.names, self.retired, self.rounds = names, set(), 0
         self.open, self.closed, self.forgotten = OrderedDict(), OrderedDict(), []
-        self.learnt, self.are_coins = {name: [1.0, 1.0] for name in names}, True
+        self.learned, self.are_coins = {name: [1.0, 1.0] for name in names}, True
 
     def teardown(self):
         if hasattr(self, "folder"):
@@ -129,8 +129,8 @@ class SessionMachine(RuleBasedStateMachine):
 
     def learn(self, name, outcome):
         self.are_coins &= outcome in (0, 1)  # a belief may flip a coin for others
-        self.learnt[name][0] += outcome
-        self.learnt[name][1] += 1 - outcome
+        self.learned[name][0] += outcome
+        self.learned[name][1] += 1 - outcome
 
     def close(self, id, status):
         entry = self.open.pop(id)
@@ -248,7 +248,7 @@ class SessionMachine(RuleBasedStateMachine):
         prior = (3.0, 2.0) if own and is_beta else None
         self.both(lambda session: session.add_arms(new, prior=prior))
         self.names = [*self.names, *new]
-        self.learnt.update({name: [3.0, 2.0] if prior else [1.0, 1.0] for name in new})
+        self.learned.update({name: [3.0, 2.0] if prior else [1.0, 1.0] for name in new})
         self.refused(lambda session: session.add_arms(["another", new[0]]), ValueError)
 
     @rule(data=st.data())
@@ -304,11 +304,11 @@ class SessionMachine(RuleBasedStateMachine):
         for id, entry in (self.open | self.closed).items():
             assert session.outcomes(id) == entry["told"]
         if isinstance(session.policy.belief, sa.BetaBelief):
-            a, b = np.array([self.learnt[name] for name in self.names]).T
+            a, b = np.array([self.learned[name] for name in self.names]).T
             assert np.array_equal(session.policy.belief.a + session.policy.belief.b, a + b)
             assert np.array_equal(session.policy.belief.a, a) or not self.are_coins
         elif hasattr(session.policy.belief, "outcomes"):
-            seen = [sum(self.learnt[name]) - 2 for name in self.names]
+            seen = [sum(self.learned[name]) - 2 for name in self.names]
             assert np.array_equal(session.policy.belief.outcomes.counts, seen)
 
 

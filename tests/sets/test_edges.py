@@ -97,8 +97,8 @@ def test_policies_learn_a_structure(name):
         assert trace.arms.shape == (250, structure.n_most)
         assert (best - trace.values > -1e-9).all()
         regret.append(trace.regret(best)[249] - trace.regret(best)[124])
-    baseline, *learnt = regret
-    assert max(learnt) < baseline / 3
+    baseline, *learned = regret
+    assert max(learned) < baseline / 3
 
 
 def test_replicate_takes_structures():

@@ -177,7 +177,7 @@ class KnowsOnlyK(Careless):
 
 def test_an_oracle_that_knows_no_constraints_fails():
     rng, reward = np.random.default_rng(0), sa.LinearReward(5)
-    says = r"whole number here, where constraints are not known and no arm can be retired, got Feas"
+    says = r"whole number for an oracle that knows no constraints and no retired arms, got Feas"
     with pytest.raises(TypeError, match=says + r"ible\(2, must"):
         sa.Policy(sa.BetaBelief(5), KnowsOnlyK(), reward, Feasible(2, must=[4])).ask(rng=rng)
     with pytest.raises(ValueError, match="Careless must pick a set that is feasible"):

@@ -71,7 +71,7 @@ def test_without_known_means_values_are_of_the_outcomes():
         sa.cts(sa.LinearReward(4), 2), Coins(), horizon=20, rng=np.random.default_rng(0)
     )
     np.testing.assert_allclose(trace.values, trace.outcomes.sum(axis=1))
-    with pytest.raises(ValueError, match="regret needs best_value"):
+    with pytest.raises(ValueError, match=r"regret needs best_value.*ChangingInstance\("):
         trace.regret()
 
 
@@ -279,3 +279,76 @@ def test_a_constant_environment_is_judged_once():
     )
     assert len(asked) == len(set(asked)) == len(np.unique(trace.arms, axis=0))
     assert np.isnan(trace.best_value)
+
+
+class Walking:
+    """Means that change after the tenth pull: in the same array, or in a new one."""
+
+    n_arms = 3
+
+    def __init__(self, new):
+        self.mu, self.new, self.n_pulls = np.array([0.9, 0.1, 0.1]), new, 0
+
+    def pull(self, arms, *, rng):
+        outcomes = (rng.random(len(arms)) < self.mu[arms]).astype(float)
+        self.n_pulls += 1
+        if self.n_pulls == 10 and self.new:
+            self.mu = self.mu[::-1].copy()
+        elif self.n_pulls == 10:
+            self.mu[:] = self.mu[::-1].copy()
+        return outcomes
+
+
+@pytest.mark.parametrize("horizon", [10, 40])
+def test_means_that_change_in_the_same_array_are_refused(horizon):
+    """All rounds would be valued with the last means."""
+    policy, rng = sa.cts(sa.LinearReward(3), 1), np.random.default_rng(0)
+    with pytest.raises(ValueError, match=r"new array when the means change.*\+= step"):
+        sa.simulate(policy, Walking(new=False), horizon=horizon, rng=rng)
+    trace = sa.simulate(policy, Walking(new=True), horizon=horizon, rng=rng)
+    assert trace.values.max() == 0.9
+
+
+@pytest.mark.parametrize("shared", ["policy", "belief"])
+def test_a_belief_that_has_played_is_refused(shared):
+    """A sum needs no evaluations, so their number does not tell that a policy has played."""
+    reward, world = sa.LinearReward(4), sa.BernoulliArms([0.1, 0.2, 0.8, 0.9])
+    policy = sa.thompson(reward, 2)
+
+    def make(rng):
+        new = sa.Policy(policy.belief, sa.TopK(), reward, 2)
+        return policy if shared == "policy" else new, world
+
+    with pytest.raises(ValueError, match=r"new belief for each run.*create both inside make"):
+        sa.replicate(make, n_runs=2, horizon=5, seed=1)
+
+
+@pytest.mark.parametrize("made", [None, sa.BernoulliArms([0.5]), (sa.BernoulliArms([0.5]), None)])
+def test_make_must_return_a_policy_and_an_environment(made):
+    with pytest.raises(TypeError, match="make must return a policy and an environment, got"):
+        sa.replicate(lambda rng: made, n_runs=2, horizon=5, seed=1)
+
+
+def test_compare_refuses_what_it_cannot_play():
+    reward = sa.LinearReward(4)
+
+    def draw(rng):
+        return sa.linear_instance(4, 2, 0.1, rng=rng)
+
+    def bare(rng):
+        return sa.BernoulliArms([0.1, 0.2, 0.8, 0.9])
+
+    def played(policies, draw=draw):
+        return sa.compare(policies, draw, n_runs=2, horizon=5)
+
+    with pytest.raises(TypeError, match="policies must be a dict with a name for each"):
+        played([sa.thompson])
+    with pytest.raises(TypeError, match="'mine' must be a function of a reward and k"):
+        played({"mine": sa.thompson(reward, 2)})
+    with pytest.raises(TypeError, match=r"draw must return an Instance.*ChangingInstance\("):
+        played({"mine": sa.thompson}, bare)
+
+    def instance(rng):
+        return sa.simulation.ChangingInstance(bare(rng), reward, 2)
+
+    assert (played({"mine": sa.thompson}, instance).final()["mine"] >= 0).all()

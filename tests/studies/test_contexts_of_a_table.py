@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import commands
 from superarm.beliefs import LinearBelief, LogisticBelief
 from superarm.cli import app
 from superarm.features import Encoder
@@ -43,7 +44,7 @@ def test_columns_of_a_context_are_no_arms(table):
     assert found.names == tuple(NAMES)
     assert found.skipped == ()
     assert list(found.contexts) == ["day", "note"]
-    encoder, contexts = read_contexts(found)
+    encoder, contexts, _ = read_contexts(found)
     assert encoder.names == ("day = Mon", "day = Tue", "note", "note is missing")
     assert contexts.shape == (60, 4)
     np.testing.assert_array_equal(contexts[:3, 0], [1, 0, 1])
@@ -56,7 +57,7 @@ def test_rows_without_an_outcome_have_no_context(tmp_path):
     found = read(path, context=["1-2"])
     assert found.n_empty == 1
     assert found.contexts == {"day": ["a", "c"], "price": ["1,5", "2,5"]}
-    encoder, contexts = read_contexts(found)
+    encoder, contexts, _ = read_contexts(found)
     assert encoder.names[-1] == "price"  # with a decimal comma
     np.testing.assert_allclose(contexts[:, -1], [-1, 1])
 
@@ -80,6 +81,17 @@ def test_a_context_must_differ_between_rows(tmp_path):
     path.write_text("shop,ham,egg\nours,1,0\nours,0,1\n")
     with pytest.raises(TableError, match="got 'shop' with the same value in all rows; leave"):
         read_contexts(read(path, context=["shop"]))
+
+
+@pytest.mark.usefixtures("pictures_unwritten")
+def test_the_report_names_doubtful_columns(table, tmp_path):
+    table.write_text(table.read_text("utf-8").replace("Mon,0", "Mon,nought", 1), "utf-8")
+    given = ("--context", "day,note", "--policy", "cts", "--runs", "2", "--workers", "1")
+    done = commands.run("run", table, "--k", 2, *given, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    doubt = "note is read as categories, because 'nought' is no number"
+    assert doubt in " ".join(done.output.split())
+    assert doubt in (tmp_path / "out" / "report.html").read_text("utf-8").replace("&#39;", "'")
 
 
 @pytest.mark.usefixtures("pictures_unwritten")

@@ -22,13 +22,31 @@ other,rare,9,2020-01-01
 def test_columns_are_numbers_dates_and_categories(tmp_path):
     path = tmp_path / "arms.csv"
     path.write_text(TEXT.replace(",", ";"))
-    features = read_features(path, ["egg", "pie", "jam", "tea"])
+    features, doubts = read_features(path, ["egg", "pie", "jam", "tea"])
     # Two kinds, price and its absence, and the rest from the date.
     np.testing.assert_array_equal(features[:, :2], [[1, 0], [0, 1], [1, 0], [0, 1]])
     price = (np.array([2.5, 3.5, 1.5]) - 2.5) / np.std([2.5, 3.5, 1.5])
     np.testing.assert_allclose(features[:, 2], [0, *price])
     np.testing.assert_array_equal(features[:, 3], [1, 0, 0, 0])
     assert features.shape[1] > 5
+    assert doubts == []
+
+
+def test_columns_that_are_hardly_meant_as_they_are_read_are_named(tmp_path):
+    """One cell made a price a category whose values are all different, so that it said little."""
+    path = tmp_path / "arms.csv"
+    path.write_text(TEXT.replace("1.5", "cheap").replace("2024-03-02", "spring") + "end,sour,1,\n")
+    _, doubts = read_features(path, ["pie", "egg", "tea", "jam", "end"])
+    assert doubts == [
+        "price is read as categories, because 'cheap' is no number; leave a cell empty if it is "
+        "not known.",
+        "since is read as categories, because 'spring' is no date; leave a cell empty if it is "
+        "not known.",
+    ]
+    path.write_text("arm,name,kind,shop\npie,p,a,x\negg,e,a,x\ntea,t,b,x\njam,j,b,x\n")
+    _, doubts = read_features(path, ["pie", "egg", "tea", "jam"])
+    said = "is not used: it has one value, or one for each row."
+    assert doubts == [f"name {said}", f"shop {said}"]
 
 
 @pytest.mark.parametrize(

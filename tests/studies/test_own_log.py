@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import sqlite3
+import sys
 import textwrap
 from dataclasses import asdict
 
@@ -257,8 +258,12 @@ def test_without_jinja2_the_numbers_are_written(folder, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_the_printed_program_reads_the_items_of_the_report(tmp_path, separator):
-    """Items such as 007 and NA are texts for the report, and so for the program."""
+def test_the_printed_program_reads_the_items_of_the_report(tmp_path, separator, monkeypatch):
+    """Items such as 007 and NA are texts for the report, and so for the program.
+
+    It needs no more than superarm itself needs.
+    """
+    monkeypatch.setitem(sys.modules, "pandas", None)
     lines = [("day", "item", "click"), *((d, ("007", "NA", "x")[d % 3], d % 2) for d in range(9))]
     text = "\n".join(separator.join(map(str, line)) for line in lines)
     (tmp_path / "log.csv").write_text(text)

@@ -48,7 +48,8 @@ def test_two_commands_on_one_folder_keep_both_sweeps(tmp_path):
 
 def test_what_a_killed_write_left_behind_does_not_matter(tmp_path):
     (tmp_path / ".abc.tmp").write_text("half")
-    Store(tmp_path).open({}, {})
+    Store(tmp_path).open({}, {"table1": TINY})
+    assert Store(tmp_path).manifest()["sweeps"].keys() == {"table1"}
 
 
 def test_a_folder_of_other_things_is_left_alone(tmp_path):

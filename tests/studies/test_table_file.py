@@ -156,6 +156,18 @@ BAD = {
         "1,0,0.5\n0,1,1\n",
         "line 1: expected the names of the arms, got outcomes: '1', '0', '0.5'",
     ),
+    "no line of names, and outcomes of 0 and 1": (
+        "0,1,1\n0,1,1\n",
+        "line 1: expected the names of the arms, got outcomes: '0', '1', '1'",
+    ),
+    "a decimal comma between commas": (
+        'ham,egg\n1,"0,5"\n',
+        "got '0,5'; write 0.5 for 0,5, or separate the cells with semicolons",
+    ),
+    "lines of old computers": (
+        "ham,egg\r1,0\r0,1\r",
+        "dishes.csv has lines that end as on old Macintosh.*save the table as CSV",
+    ),
     "an empty column": (
         "ham,egg\n1,\n0,NA\n",
         "column 'egg' has no outcome in any line.*--skip egg",
@@ -207,3 +219,13 @@ def test_a_column_to_skip_must_be_there(written):
         read(written("ham,egg\n1,0\n"), skip=["day"])
     with pytest.raises(TableError, match="at least two arms, got 'egg'"):
         read(written("ham,egg\n1,0\n"), skip=["ham"])
+
+
+def test_a_table_of_many_arms_is_read(tmp_path):
+    """Its line of names is longer than the longest cell that Python reads."""
+    names = [f"item number {number}" for number in range(12_000)]
+    path = tmp_path / "wide.csv"
+    path.write_text(";".join(names) + "\n" + ";".join(["1", "0,5", "0"] * 4_000) + "\n", "utf-8")
+    found = read(path)
+    assert found.names == tuple(names)
+    assert found.cells[0, :3].tolist() == [1.0, 0.5, 0.0]

@@ -81,6 +81,11 @@ def test_the_repaired_number_of_tests_suffices():
     assert (grades[:, 0] > grades[:, 1:].max(axis=1)).mean() >= 1 - failure
 
 
+def test_the_repaired_lemma_needs_no_tests_to_pick_all_arms():
+    given = {"step": 0.125, "upper": 3.0, "p": 0.5, "failure": 0.1, "q": 0.5}
+    assert n_tests_repaired(n_arms=3, k=3, **given) == 0
+
+
 def test_without_a_quantizer_the_difference_is_that_of_the_means():
     it = decodability(sa.LinearReward(4), [0.5, 0.3, 0.1, 0.0], 2, p=0.25)
     assert it.difference == pytest.approx(0.25 * 0.75 * 0.2)

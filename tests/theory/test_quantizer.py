@@ -10,7 +10,7 @@ POSITIVE = st.floats(0.01, 10.0)
 
 
 @given(POSITIVE, POSITIVE, st.floats(0.01, 20.0), st.floats(0, 1.2))
-@example(0.1, 1.0, 0.3, 0.5)  # 2BM / delta is 6 but for rounding
+@example(0.1, 1.0, 0.3, 0.5)  # 2BM / delta is 6 up to rounding
 @example(0.25, 1.0, 5.0, 1.0)
 def test_equals_argmin_over_the_levels(delta, lipschitz, upper, share):
     quantizer = Quantizer(delta, lipschitz, upper)

@@ -19,14 +19,12 @@ from superarm.advice.sub_problems import SubChecks
 
 _PILOT = 4  # evaluations that find out how large values usually are
 _NOISY_PILOT = 12  # the same where there is noise, made twice
-
-
 _MOST_TIMES = 2  # times the probes that it takes without noise and failures
 _SCREEN = 0.1  # of the budget, for the first probes of what is required
 
 
 @dataclass
-class Group:
+class ProbeGroup:
     """Properties that one probe is about, the probe, and the evaluations per probe."""
 
     names: tuple[str, ...]
@@ -38,29 +36,29 @@ class Group:
 
 def groups(
     n_arms: int, k: int, claims: set[str], required: Required, separable: shape.Separable
-) -> list[Group]:
+) -> list[ProbeGroup]:
     """What can decide between oracles, in the order in which it is probed."""
     found = []
     if "additive" in claims:
-        found.append(Group(("additive",), _one("additive", shape.additive), 6))
+        found.append(ProbeGroup(("additive",), _one("additive", shape.additive), 6))
     if 1 < k < n_arms:
         cost = separable.n_evaluations(n_arms, k)
-        found.append(Group(("separable",), _one("separable", separable), cost))
-    found.append(Group(("submodular", "monotone in S"), interactions, 4))
+        found.append(ProbeGroup(("separable",), _one("separable", separable), cost))
+    found.append(ProbeGroup(("submodular", "monotone in S"), interactions, 4))
     absent = ("zero_is_absent",) if required.zero_is_absent else ()
     cost = required.n_evaluations(n_arms)
-    found.append(Group((*required.names, *absent), required, cost, "required, declared"))
+    found.append(ProbeGroup((*required.names, *absent), required, cost, "required, declared"))
     rising = tuple(name for name in ("monotone", "concave") if name in claims)
     if rising:
-        found.append(Group(rising, alone, 3))
+        found.append(ProbeGroup(rising, alone, 3))
     if "diminishing" in claims:
-        found.append(Group(("diminishing",), _one("diminishing", shape.diminishing), 4))
+        found.append(ProbeGroup(("diminishing",), _one("diminishing", shape.diminishing), 4))
     return found
 
 
 def probe_within(
     budget: int,
-    table: list[Group],
+    table: list[ProbeGroup],
     ledger: Ledger,
     checks: SubChecks,
     search: InteractionSearch,
@@ -77,31 +75,33 @@ def probe_within(
         ledger.pilot(draw, max(1, min(_NOISY_PILOT, budget // 4)), twice=budget > 1)
     else:
         ledger.pilot(draw, min(_PILOT, budget))
-    looked = False
+    separable, looked = ledger.tallies["separable"], False
     while True:
-        if ledger.tallies["separable"].n_violated and not looked:
-            why_swaps_help(ledger, budget - ledger.evaluate.n_evaluated)
+        if separable.n_violated and not looked:
+            why_swaps_help(ledger, ledger.left(budget))
             looked = True
-        left = budget - ledger.evaluate.n_evaluated
-        group = _next(table, ledger, left, draw.k)
-        if group is None:
-            if not (
-                _check(ledger, checks, budget)
-                or _try_greedy(ledger, draw, budget)
-                or search_within(ledger, search, budget - ledger.evaluate.n_evaluated)
-            ):
-                return
-            continue
-        ledger.watch.about = group.label or group.names[0]
-        n_block = _n_block(group, left)
-        group.n_probes += n_block
-        block = [group.probe(draw) for _ in range(n_block)]
-        for found in run_block(ledger.evaluate, block):
-            findings = found if isinstance(found, dict) else {}
-            ledger.confirm(findings, budget - ledger.evaluate.n_evaluated)
-            ledger.add(findings)
-        if group.names == ("separable",) and ledger.tallies["separable"].row.holds:
-            _probe_large(ledger, draw, budget)
+        group = _next(table, ledger, ledger.left(budget), draw.k)
+        if group is not None:
+            _probe_block(group, ledger, draw, budget)
+            if group.names == ("separable",) and separable.row.holds:
+                _probe_large(ledger, draw, budget)
+        elif not (
+            _check(ledger, checks, budget)
+            or _try_greedy(ledger, draw, budget)
+            or search_within(ledger, search, ledger.left(budget))
+        ):
+            return
+
+
+def _probe_block(group: ProbeGroup, ledger: Ledger, draw: RandomInputs, budget: int) -> None:
+    """Probe the properties of a group a few times at once."""
+    ledger.watch.about = group.label or group.names[0]
+    n_block = _n_block(group, ledger.left(budget))
+    group.n_probes += n_block
+    for found in run_block(ledger.evaluate, [group.probe(draw) for _ in range(n_block)]):
+        findings = found if isinstance(found, dict) else {}
+        ledger.confirm(findings, ledger.left(budget))
+        ledger.add(findings)
 
 
 def _probe_large(ledger: Ledger, draw: RandomInputs, budget: int) -> None:
@@ -111,16 +111,16 @@ def _probe_large(ledger: Ledger, draw: RandomInputs, budget: int) -> None:
     the share is about the smaller probes.
     """
     probe = shape.Separable(losses=ledger.separable.losses)
-    left = budget - ledger.evaluate.n_evaluated
+    left = ledger.left(budget)
     n = min(settings.N_LARGE, left // probe.n_evaluations(draw.n_arms, draw.k))
     ledger.watch.about = "separable, with more arms"
     for found in run_block(ledger.evaluate, [probe(draw) for _ in range(n)]):
         if isinstance(found, Probe):
-            ledger.confirm({"separable": found}, budget - ledger.evaluate.n_evaluated)
+            ledger.confirm({"separable": found}, ledger.left(budget))
             ledger.add_better(found)
 
 
-def _n_block(group: Group, left: int) -> int:
+def _n_block(group: ProbeGroup, left: int) -> int:
     """How many probes run at once: few at first, because most violations show at once."""
     n = min(settings.BLOCK, group.n_probes, n_clean() - group.n_probes)
     return min(max(1, n), left // group.evaluations)
@@ -128,7 +128,7 @@ def _n_block(group: Group, left: int) -> int:
 
 def _check(ledger: Ledger, checks: SubChecks, budget: int) -> bool:
     """Check sub-problems with what is left; whether they contradict what held."""
-    left = budget - ledger.evaluate.n_evaluated
+    left = ledger.left(budget)
     n = min(settings.N_CHECKS, left // checks.evaluations)
     if n == 0 or ledger.noisy or checks.better is not None or checks.n_arms <= checks.k:
         return False
@@ -141,7 +141,7 @@ def _try_greedy(ledger: Ledger, draw: RandomInputs, budget: int) -> bool:
     """Try greedy sets with what is left, before they are relied on; whether a swap improves one."""
     n_arms, k, row = draw.n_arms, draw.k, ledger.tallies["greedy"]
     case = case_of(facts_of(ledger.rows(), n_arms, k), n_arms, k)
-    trial, left = GreedySets(), budget - ledger.evaluate.n_evaluated
+    trial, left = GreedySets(), ledger.left(budget)
     n = min(settings.N_GREEDY - row.n_probes, left // trial.n_evaluations(n_arms, k))
     if CHOICES[case] not in ("LazyGreedy", "NoisyGreedy") or row.n_unclear:
         return False
@@ -155,7 +155,7 @@ def _try_greedy(ledger: Ledger, draw: RandomInputs, budget: int) -> bool:
     return False
 
 
-def _next(table: list[Group], ledger: Ledger, left: int, k: int) -> Group | None:
+def _next(table: list[ProbeGroup], ledger: Ledger, left: int, k: int) -> ProbeGroup | None:
     """The group whose probes may change the recommendation; None if there is none, or no budget."""
     if ledger.noise.unknown and left >= _NOISE.evaluations:
         return _NOISE  # no comparison says anything before
@@ -192,4 +192,4 @@ def _one(name: str, probe: ProbeOnce) -> Combined:
     return asking
 
 
-_NOISE = Group(("deterministic",), _one("deterministic", repeat_once), 2)
+_NOISE = ProbeGroup(("deterministic",), _one("deterministic", repeat_once), 2)

@@ -139,10 +139,8 @@ class InteractionSearch:
         while len(group) <= _LARGEST:
             if len(group) > 1 and self._interacts(group):
                 return np.sort(group)
-            low, high = (
-                0,
-                len(arms),
-            )  # arms[:low] with the group does not interact, arms[:high] does
+            # arms[:low] with the group does not interact, arms[:high] does.
+            low, high = 0, len(arms)
             while high - low > 1:
                 middle = (low + high) // 2
                 interacts = self._interacts(np.append(group, arms[:middle]))
@@ -166,7 +164,7 @@ class InteractionSearch:
         table[first, second] = table[second, first] = self._values(sets)
         alone = self._alone[arms]
         extra = table - alone[:, None] - alone + self._nothing
-        separable = case.startswith(("separable", "additive"))
+        separable = _needs_separable(case)
         if separable:
             tried, size = candidates(table, alone, _TRIED)
             # Nothing is worth more alone than the best two arms, so that no order shows theirs.
@@ -183,52 +181,56 @@ class InteractionSearch:
         return _kept(found), len(sets), False, max(0.0, size, noise)
 
     def _tested(self, arms: IndexArray, case: str) -> tuple[ArmGroup, bool] | None:
-        """The group, and whether it changes a verdict; None if it is no evidence.
-
-        The evaluations are new ones, because noise helped to choose the group.
-        """
-        if len(arms) > self.k or self._left() < _RESERVE // 4:
+        """The group, and whether it changes a verdict; None if it is no evidence."""
+        measured = self._measured(arms)
+        if measured is None:
             return None
-        ledger, nothing = self._ledger, arms[:0]
-        sets = [arms, arms[:-1], arms[-1:], nothing, *(arms[[j]] for j in range(len(arms) - 1))]
-        means = [self._theta[one] for one in sets]
-        (values,) = ledger.evaluate.answer([singles(sets, means)])
-        if np.isnan(values).any():
+        group, interacts, adds_more = measured
+        ledger, changed = self._ledger, False
+        if not ledger.looks_violated("submodular", interacts):
             return None
-        extra = float((values[0] - values[1]) - (values[2] - values[3]))
-        what = "an arm adds more to a set than to a part of it"
-        order = [0, 1, 2, 3]
-        whole = [sets[j] for j in order], [means[j] for j in order], values[order]
-        shown = probe(*whole, abs(extra), what.replace("more", "another value"))
-        more = probe(
-            [sets[j] for j in (2, 3, 0, 1)],
-            [means[j] for j in (2, 3, 0, 1)],
-            values[[2, 3, 0, 1]],
-            extra,
-            what,
-        )
-        if shown is None or more is None or not ledger.looks_violated("submodular", shown):
-            return None
-        changed = False
-        if case.startswith(("separable", "additive")):
-            better = self._better(arms, together=extra > 0)
-            if better is None:
-                return None
-            if not ledger.looks_violated("separable", better):
+        if _needs_separable(case):
+            better = self._better(arms, together=group.extra > 0)
+            if better is None or not ledger.looks_violated("separable", better):
                 return None
             changed = ledger.add_better(better)  # the first one
             if ledger.tallies["additive"].kind == "declared":
-                ledger.add({"additive": shown})
-        if extra > 0 and ledger.looks_violated("submodular", more):
+                ledger.add({"additive": interacts})
+        if group.extra > 0 and ledger.looks_violated("submodular", adds_more):
             changed = changed or not ledger.tallies["submodular"].n_violated
-            ledger.add({"submodular": more})
-        elif not case.startswith(("separable", "additive")):
+            ledger.add({"submodular": adds_more})
+        elif not _needs_separable(case):
             return None
-        alone = [*values[4:].tolist(), float(values[2])]
-        group = ArmGroup(
-            tuple(arms.tolist()), tuple(means[0].tolist()), float(values[0]), tuple(alone), extra
-        )
         return group, changed
+
+    def _measured(self, arms: IndexArray) -> tuple[ArmGroup, Probe, Probe] | None:
+        """The group, a probe that its arms interact, and one that the last arm adds more to it.
+
+        None if the budget or an answer is missing. The evaluations are new ones, because noise
+        helped to choose the group.
+        """
+        if len(arms) > self.k or self._left() < _RESERVE // 4:
+            return None
+        rest, last, nothing = arms[:-1], arms[-1:], arms[:0]
+        sets = [arms, rest, last, nothing, *(arms[[j]] for j in range(len(rest)))]
+        means = [self._theta[one] for one in sets]
+        (values,) = self._ledger.evaluate.answer([singles(sets, means)])
+        if np.isnan(values).any():
+            return None
+        # What the last arm adds to the others, minus what it adds to the empty set.
+        extra = float((values[0] - values[1]) - (values[2] - values[3]))
+
+        def compared(order: list[int], excess: float, adds: str) -> Probe | None:
+            shown = [sets[j] for j in order], [means[j] for j in order], values[order]
+            return probe(*shown, excess, f"an arm adds {adds} to a set than to a part of it")
+
+        interacts = compared([0, 1, 2, 3], abs(extra), "another value")
+        adds_more = compared([2, 3, 0, 1], extra, "more")
+        if interacts is None or adds_more is None:
+            return None
+        alone = (*values[4:].tolist(), float(values[2]))
+        names, at = tuple(arms.tolist()), tuple(means[0].tolist())
+        return ArmGroup(names, at, float(values[0]), alone, extra), interacts, adds_more
 
     def _better(self, group: IndexArray, *, together: bool) -> Probe | None:
         """A set that is better than that of the k arms worth most alone, because of the group."""
@@ -280,6 +282,11 @@ class InteractionSearch:
 
     def _left(self) -> int:
         return self._most - self._ledger.evaluate.n_evaluated
+
+
+def _needs_separable(case: str) -> bool:
+    """Whether the oracle of a case relies on a separable reward."""
+    return case.startswith(("separable", "additive"))
 
 
 def _kept(found: list[tuple[ArmGroup, bool] | None]) -> list[tuple[ArmGroup, bool]]:

@@ -71,6 +71,10 @@ class Ledger:
                 pair = [float(one), float(other)]
                 self.add({"deterministic": same(ask.sets[0], ask.means[0], pair)})
 
+    def left(self, budget: int) -> int:
+        """How many evaluations of a budget are left."""
+        return budget - self.evaluate.n_evaluated
+
     def add(self, findings: Findings) -> None:
         """Count what one probe found."""
         for name, probe in findings.items():

@@ -62,7 +62,7 @@ def candidates(table: FloatArray, alone: FloatArray, n: int) -> tuple[list[tuple
     largest = 0.0
     for excess in (rows - least, most - rows):
         largest = max(largest, float(np.nanmax(excess)))
-        # Of a pair that stands out, both arms do so with the other one, but for the best arm.
+        # In a pair that stands out, each arm stands out with the other, except for the best arm.
         both = np.nan_to_num(excess + excess.T, nan=0.0)
         order = np.argsort(-np.triu(both, 1), axis=None, kind="stable")[:n]
         for i, j in zip(*np.unravel_index(order, both.shape), strict=True):

@@ -52,7 +52,7 @@ class Bounds:
 
     def promising(self, level: float, n_drawn: FloatArray, k: int) -> IndexArray:
         """Up to k groups whose bounds are above the level, or equal to it."""
-        # Among equal values those that come first are as good as the others. While the level is
+        # Among equal values, it does not matter which come first. While the level is
         # -inf, groups that are used up draw in vain: the streams that were recorded contain it.
         of = (self.values >= level).nonzero()[0]
         if len(of):

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs._equal_arms import EqualArms
-from superarm.beliefs._many_rows import MOST_ARMS, Rows, one_by_one
+from superarm.beliefs._many_rounds import MOST_ARMS, Rounds, one_by_one
 from superarm.beliefs._many_tops import ManyTops
-from superarm.beliefs._next_of_groups import next_tops
+from superarm.beliefs._next_of_groups import next_of_groups
 from superarm.beliefs._scores import MixedPosteriors
 from superarm.beliefs._tails import LargeValues
 from superarm.beliefs._top_of_groups import TopOfGroups
@@ -58,7 +58,7 @@ def sample_tops(
     """The same as n calls of ``sample_top`` in law, in less time: shape (n, k) each."""
     n, k, tops = as_count(n, "n", least=1), as_k(k, self.n_arms), tops_of(self)
     if n >= _FEWEST and tops.large is not None:
-        return next_tops(tops, tops.large, n, k, rng=rng)
+        return next_of_groups(tops, tops.large, n, k, rng=rng)
     rows = [tops.draw(k, rng=rng) for _ in range(n)]
     return np.array([arms for arms, _ in rows]), np.array([values for _, values in rows])
 
@@ -70,53 +70,53 @@ def update_many(
     *,
     rng: np.random.Generator,
 ) -> None:
-    """The same as one ``update`` per row, bit for bit; faster if all outcomes are 0 or 1."""
+    """The same as one ``update`` per round, bit for bit; faster if all outcomes are 0 or 1."""
     if len(arms) == len(outcomes) == 1:
         self.update(arms[0], outcomes[0], rng=rng)
         return
-    rows = Rows.of(arms, outcomes, self.n_arms)
-    if rows.is_certain:
-        touched = np.unique(rows.arms)
+    rounds = Rounds.of(arms, outcomes, self.n_arms)
+    if rounds.is_certain:
+        touched = np.unique(rounds.arms)
         # Groups follow from the counts. If few arms change, these are moved between groups.
         few = len(touched) <= _MOVES + _MOVES_PER_ARM * self.n_arms
         keeps = self._groups is not None and few
         before = self._keys(touched) if keeps else []
-        _learn_rows(self, rows)
+        _learn_rounds(self, rounds)
         if keeps and self._groups is not None:
             self._groups.move(touched.tolist(), before, self._keys(touched))
         else:
             self._groups = None
         return
-    for row in zip(arms, outcomes, strict=True):
-        self.update(*row, rng=rng)
+    for one in zip(arms, outcomes, strict=True):
+        self.update(*one, rng=rng)
 
 
-def _learn_rows(belief: LearnedBetaBelief, rows: Rows) -> None:
-    """What one ``update`` per row does, bit for bit, for outcomes of 0 and 1.
+def _learn_rounds(belief: LearnedBetaBelief, rounds: Rounds) -> None:
+    """What one ``update`` per round does, bit for bit, for outcomes of 0 and 1.
 
     Sums of zeros and ones have no rounding, so plain numbers and arrays give the same.
     """
-    arms, outcomes = rows.arms.tolist(), rows.outcomes.tolist()
-    start, sizes = 0, rows.sizes.tolist()
+    arms, outcomes = rounds.arms.tolist(), rounds.outcomes.tolist()
+    start, sizes = 0, rounds.sizes.tolist()
     while sizes:
-        n_rows = _n_until_fit(belief, sizes)
-        n = sum(sizes[:n_rows])
+        n_rounds = _n_until_fit(belief, sizes)
+        n = sum(sizes[:n_rounds])
         _learn(belief, arms[start : start + n], outcomes[start : start + n])
-        belief.outcomes.rounds += sum(size > 0 for size in sizes[:n_rows])
+        belief.outcomes.rounds += sum(size > 0 for size in sizes[:n_rounds])
         belief._n_outcomes += n
-        start, sizes = start + n, sizes[n_rows:]
+        start, sizes = start + n, sizes[n_rounds:]
         if belief._n_outcomes >= next_fit(belief._n_fitted):
             belief._fit()
             belief._n_fitted = belief._n_outcomes
 
 
 def _n_until_fit(belief: LearnedBetaBelief, sizes: list[int]) -> int:
-    """How many rows come before the next fit, with the row that causes it."""
+    """How many rounds come before the next fit, with the one that causes it."""
     n_wanted = next_fit(belief._n_fitted) - belief._n_outcomes
-    for n_rows, size in enumerate(sizes, start=1):
+    for n_rounds, size in enumerate(sizes, start=1):
         n_wanted -= size
         if n_wanted <= 0:
-            return n_rows
+            return n_rounds
     return len(sizes)
 
 

@@ -45,7 +45,13 @@ class LinearTop:
         return LinearTop()  # a copy of the memory would take longer than it saves
 
     def draw(
-        self, model: MixedModel, place: Place, k: int, scores: Scores, *, rng: np.random.Generator
+        self,
+        model: MixedModel,
+        place: Place,
+        k: int,
+        scores: LawOfScores,
+        *,
+        rng: np.random.Generator,
     ) -> tuple[IndexArray, FloatArray]:
         """The k arms of the largest values, ascending, and these values."""
         this = _Round(model, place, scores, rng=rng)
@@ -122,7 +128,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Scores:
+class LawOfScores:
     """The law of the scores z_i of a round: what `LinearBelief` documents.
 
     Attributes
@@ -146,7 +152,7 @@ class _Round:
         self,
         model: MixedModel,
         place: Place,
-        scores: Scores,
+        scores: LawOfScores,
         *,
         rng: np.random.Generator,
     ) -> None:

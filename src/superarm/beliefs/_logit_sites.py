@@ -40,7 +40,7 @@ def sites(
 ) -> tuple[FloatArray, FloatArray]:
     """The Gaussian in place of the coins that leads to the same moments: weight, weight · target.
 
-    Coins only narrow a Gaussian, so weights are positive but for rounding.
+    Coins only narrow a Gaussian, so weights are positive up to rounding.
     """
     mean, after = tilted(location, var, n, s)
     weight = np.maximum(1 / after - 1 / var, 0.0)

@@ -21,7 +21,7 @@ _NAMES = ("counts", "sums", "gram", "cross", "precision", "shift")
 
 
 class MixedModel:
-    """w ~ N(0, weights) but for the intercept, u_i ~ N(0, own), outcomes ~ N(x·w + u_i, noise).
+    """w ~ N(0, weights) except for the intercept, u_i ~ N(0, own), outcomes ~ N(x·w + u_i, noise).
 
     Blocks of coefficients have different variances: see `Variances`.
 

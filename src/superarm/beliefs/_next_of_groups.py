@@ -22,7 +22,7 @@ _BLOCK = 1 << 20  # scores at a time, to bound the memory
 _AT_ONCE = 4  # arms of a group that may have more, then 16, and so on: each round takes time
 
 
-def next_tops(
+def next_of_groups(
     top: TopOfGroups, large: LargeValues, n: int, k: int, *, rng: np.random.Generator
 ) -> tuple[IndexArray, FloatArray]:
     """What ``top.draw`` returns, for n independent samples: shape (n, k) each."""
@@ -126,7 +126,7 @@ class Samples:
             row, first.group.take(column), scores[row, column], _at(which, row, column)
         )
         if n_known >= k:
-            # Any k values tell what the others have to exceed.
+            # Any k values bound the k-th largest value from below.
             self._level = values.reshape(self._n, n_known).min(axis=1)
         if n_known < len(first.group):
             new = self._large.others(scores, self._level, (row, column))
@@ -198,7 +198,7 @@ class Samples:
     def _still_open(self, open: Open) -> Open:
         """The groups whose last bounds are among the k largest values, by samples and groups."""
         level = self._level.take(open.row)
-        # Among equal values those that come first are as good as the others.
+        # Among equal values, it does not matter which ones are drawn: take the first.
         is_open = (open.bounds > level) | ((open.bounds == level) & (open.n_drawn < self._k))
         of = is_open.nonzero()[0]
         of = of[np.lexsort((open.group.take(of), open.row.take(of)))]

@@ -68,7 +68,7 @@ class LargeValues:
 
         None if there are ties among the first k + 1, or values of 1 up to rounding.
         """
-        # Any k values tell what the others have to exceed: best those that seem to be largest.
+        # Any k values bound the k-th largest from below. The values that seem largest do it best.
         guess = self._mean + self._std * scores
         first = (-guess).argpartition(k + _MORE - 1)[: k + _MORE]
         values = self.values(first, scores)
@@ -95,7 +95,7 @@ class LargeValues:
         return self.posteriors.of(of).at(scores.take(of))
 
     def above(self, level: float, scores: FloatArray, known: IndexArray) -> IndexArray:
-        """The groups whose values may be as large as a level, but for those that are known."""
+        """The groups whose values may be as large as a level, without the known groups."""
         below = self._below(level, scores)
         below[known] = True
         found = (~below).nonzero()[0]

@@ -18,6 +18,15 @@ _ALL = slice(None)
 _SLACK = 1e-9  # more than the rounding of values
 # The bounds of so many groups cost about as much as to find out which are needed.
 _FEW_GROUPS = 16
+# A place of a set takes about as long as so many arms of a whole sample. That holds for sets of any
+# size, but seeded results of small sets must stay as they are.
+_ARMS_PER_PLACE = 16
+_MANY_PLACES = 500
+
+
+def whole_is_faster(k: int, n_arms: int) -> bool:
+    """Whether the k largest values take less time from a whole sample than from few draws."""
+    return k >= _MANY_PLACES and _ARMS_PER_PLACE * k > n_arms
 
 
 @dataclass(eq=False)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from superarm.beliefs import _beta
 from superarm.beliefs._beta import as_counts, as_prior, grown
 from superarm.beliefs._beta_prior import Prior, kept_prior, longer_prior, since
-from superarm.beliefs._many_rows import MOST_ARMS, Rows, one_by_one
+from superarm.beliefs._many_rounds import MOST_ARMS, Rounds, one_by_one
 from superarm.beliefs._many_tops import ManyTops
 from superarm.beliefs._next_tops import next_tops
 from superarm.beliefs._scores import PlainPosteriors, SharedScores
@@ -107,20 +107,20 @@ class BetaBelief:
     def update_many(
         self, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], *, rng: np.random.Generator
     ) -> None:
-        """The same as one ``update`` per row, bit for bit."""
+        """The same as one ``update`` per round, bit for bit."""
         if len(arms) == 1 or type(self).update is not BetaBelief.update:
-            for row in zip(arms, outcomes, strict=True):
-                self.update(*row, rng=rng)
+            for one in zip(arms, outcomes, strict=True):
+                self.update(*one, rng=rng)
             return
-        rows = Rows.of(arms, outcomes, self.n_arms)
-        coins = flip(rows.outcomes, rng=rng)
+        rounds = Rounds.of(arms, outcomes, self.n_arms)
+        coins = flip(rounds.outcomes, rng=rng)
         keeps = self._top.above is not None
         if keeps:  # it keeps nothing if one of the updates alone would make it start afresh
-            self._top.before_update(self, int(rows.sizes.max(initial=0)))
-        np.add.at(self.a, rows.arms, coins)
-        np.add.at(self.b, rows.arms, 1 - coins)
+            self._top.before_update(self, int(rounds.sizes.max(initial=0)))
+        np.add.at(self.a, rounds.arms, coins)
+        np.add.at(self.b, rounds.arms, 1 - coins)
         if keeps:
-            self._top.after_update(np.unique(rows.arms))
+            self._top.after_update(np.unique(rounds.arms))
 
     @classmethod
     def from_counts(

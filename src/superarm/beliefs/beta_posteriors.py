@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs._known_groups import FEWEST_ARMS, KnownGroups
 from superarm.beliefs._scores import SharedScores
+from superarm.beliefs._top_of_groups import whole_is_faster
 from superarm.beliefs.beta import BetaBelief
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_k
@@ -59,10 +60,11 @@ def sample_top(
 
     The law is that of ``sample`` followed by the k largest, with ties broken at random; the draws
     differ. Given the seed that arms share, the values are independent, so that arms with equal
-    posteriors can be drawn together. Few arms are drawn by ``sample``.
+    posteriors can be drawn together. Few arms, and many places, are drawn by ``sample``.
     """
-    k = as_k(k, self.posteriors.n_arms)
-    if self.posteriors.n_arms >= FEWEST_ARMS:
+    n_arms = self.posteriors.n_arms
+    k = as_k(k, n_arms)
+    if n_arms >= FEWEST_ARMS and not whole_is_faster(k, n_arms):
         return self._known.top(self.posteriors, k, SharedScores(self.shared), rng=rng)
     theta = self.sample(rng=rng)
     arms = top_k(theta, k, rng=rng)

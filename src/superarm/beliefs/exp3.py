@@ -129,7 +129,7 @@ class Exp3Belief:
             lowered[arms] = True
             weights[arms] = alpha
         p = k * ((1 - gamma) * weights / weights.sum() + gamma / n_arms)
-        # Exactly 1 by the choice of alpha, but for rounding.
+        # Exactly 1 by the choice of alpha, up to rounding.
         p[lowered] = 1.0
         return np.minimum(p, 1.0), lowered
 

@@ -21,6 +21,7 @@ from superarm.beliefs._equal_arms import EqualArms, Key
 from superarm.beliefs._few_outcomes import FEW, count_few
 from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs._scores import BoolArray, MixedPosteriors
+from superarm.beliefs._top_of_groups import whole_is_faster
 from superarm.beliefs.learned_prior import (
     PER_OUTCOME,
     LearnedPosterior,
@@ -38,6 +39,7 @@ from superarm.core.arguments import (
     as_flag,
     as_k,
 )
+from superarm.core.k_of_m import top_k
 from superarm.core.showing import one_line
 from superarm.core.states import as_numbers
 
@@ -160,9 +162,15 @@ class LearnedBetaBelief:
     def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
         """The arms of the k largest values of a sample, ascending, and these values.
 
-        The law is that of ``sample`` followed by the k largest; the draws differ.
+        The law is that of ``sample`` followed by the k largest; the draws differ. For many places
+        a whole sample is drawn, which then costs less.
         """
-        return _learned_many.tops_of(self).draw(as_k(k, self.n_arms), rng=rng)
+        k = as_k(k, self.n_arms)
+        if whole_is_faster(k, self.n_arms):
+            theta = self.sample(rng=rng)
+            arms = top_k(theta, k, rng=rng)
+            return arms, theta[arms]
+        return _learned_many.tops_of(self).draw(k, rng=rng)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Count the outcomes, and fit the prior when there are a quarter more; draws nothing."""

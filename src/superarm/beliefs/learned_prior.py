@@ -67,7 +67,7 @@ class LearnedPrior:
         return a / (a + b)
 
     def parts(self, counts: FloatArray, sums: FloatArray) -> list[FloatArray]:
-        """Both parts of the posteriors, for `MixedPosteriors` but for the lift, and their 1 / n_i.
+        """Both parts of the posteriors, as `MixedPosteriors` without a lift, and their 1 / n_i.
 
         Shape (n,) each.
         """

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from superarm.beliefs._design import Design, Structure
 from superarm.beliefs._disjoint import DisjointModel
 from superarm.beliefs._linear_round import MIDDLE, Contributions, LinearRound
-from superarm.beliefs._linear_top import LinearTop, Scores
+from superarm.beliefs._linear_top import LawOfScores, LinearTop
 from superarm.beliefs._mixed import MixedModel
 from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs._variances import Variances, is_due
@@ -28,6 +28,7 @@ from superarm.core.arguments import (
     as_state,
 )
 from superarm.core.showing import one_line
+from superarm.core.states import refuse_not_finite, refusing
 
 # Steps towards the best variances at a time: the last ones were close already.
 _N_STEPS = 3
@@ -40,7 +41,7 @@ _SETTINGS = (*NAMES, "discount")
 class LinearBelief:
     """theta_i = x_i·w + u_i: features say something about an arm, and its own outcomes the rest.
 
-    w ~ N(0, s² I) but for an intercept, u_i ~ N(0, tau²), and outcomes have the variance sigma²
+    w ~ N(0, s² I) except for an intercept, u_i ~ N(0, tau²), and outcomes have the variance sigma²
     about theta_i. The posterior is exact. s, tau and sigma are learned from all arms by marginal
     likelihood, so that useless features get coefficients of about 0. Without features it is a
     Gaussian hierarchy. theta is cut to [0, 1].
@@ -189,10 +190,12 @@ class LinearBelief:
             "model": self._model.state(),
         }
 
+    @refusing("LinearBelief")
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, with its features."""
         others = (*_SETTINGS, "counts", "design", "model")
         as_state(state, "LinearBelief", self.n_arms, arrays=(), others=others)
+        refuse_not_finite(state)
         # A new belief checks the settings before anything changes here.
         new = LinearBelief(self.n_arms, **{name: state[name] for name in _SETTINGS})
         new._use(Design.from_state(state["design"], self.n_arms))
@@ -217,10 +220,10 @@ class LinearBelief:
             self._model.refit(_N_STEPS)
             self._n_fitted = float(self._n_seen)
 
-    def _law(self) -> Scores:
+    def _law(self) -> LawOfScores:
         law = self.scores.law
         own_std = max(law.own_std, _LEAST_OWN_STD)
-        return Scores(law.spread, law.common_std, own_std, self._rise)
+        return LawOfScores(law.spread, law.common_std, own_std, self._rise)
 
     def _rise(self, std: FloatArray) -> FloatArray:
         """What raises z_i, for the deviations of theta_i about what all arms share."""

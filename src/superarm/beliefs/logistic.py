@@ -26,6 +26,7 @@ from superarm.beliefs.posteriors import LogitNormalPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction
 from superarm.core.showing import one_line
 from superarm.core.special import expit
+from superarm.core.states import refuse_not_finite, refusing
 
 # The variances are learned first after so many outcomes, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
@@ -187,12 +188,14 @@ class LogisticBelief:
         parts = {"rows": self._rows.state(), "stds": self.stds, "learned": learned, "model": model}
         return self.outcomes.state("LogisticBelief", **settings, **parts)
 
+    @refusing("LogisticBelief")
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, with its features."""
         parts = ("rows", "stds", "learned", "model")
         outcomes = OutcomeCounts.from_state(
             state, "LogisticBelief", self.n_arms, settings=(*_SETTINGS, *parts)
         )
+        refuse_not_finite(state)
         # A new belief checks the settings before anything changes here.
         new = LogisticBelief(self.n_arms, **{name: state[name] for name in _SETTINGS})
         new._rows.load(state["rows"], self.n_arms)

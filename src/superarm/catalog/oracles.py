@@ -109,7 +109,7 @@ ORACLES = by_name(
             # knows.
             Parameter("delta", "float", "Quantization level.", REQUIRED, least=0.0),
             Parameter(
-                # With decoder="regression" an empty p means that p is learnt.
+                # With decoder="regression" an empty p means that p is learned.
                 "p",
                 "float",
                 "Probability that an arm is in a test; 1/2 if empty.",

@@ -168,13 +168,13 @@ def need(module: str, extra: str, why: str) -> None:
     """Refuse the command if an optional package is not installed."""
     # Looked for, not imported: the command itself imports the package, if it gets that far.
     if find_spec(module) is None:
-        raise click.BadParameter(f"{why} and needs {module}: {how_to_install(extra)}")
+        raise click.UsageError(f"{why} and needs {module}: {how_to_install(extra)}")
 
 
 def need_service() -> None:
     """Refuse the command if the packages of the service are not installed."""
     for module in ("starlette", "pydantic", "uvicorn", "prometheus_client", "filelock"):
-        need(module, "service", "the command uses the service")
+        need(module, "service", "this command uses the service")
 
 
 def chosen_bandits(store: Store, bandit: str | None) -> list[Bandit]:
@@ -196,8 +196,11 @@ def stop(message: str) -> NoReturn:
     raise click.exceptions.Exit(1)
 
 
-def show(study: Callable[[Console], Done], what: str) -> None:
-    """Run a study with a progress bar, then print its tables and the path of its results."""
+def show(study: Callable[[Console], Done], what: str, *, stored: Path | None = None) -> None:
+    """Run a study with a progress bar, then print its tables and the path of its results.
+
+    ``stored`` is the folder in which it stores each row at once, if it does.
+    """
     from rich.console import Console
 
     from superarm.studies import RequestError
@@ -207,7 +210,12 @@ def show(study: Callable[[Console], Done], what: str) -> None:
         done = study(console)
     except RequestError as error:
         # A request that cannot be met is a usage error: exit code 2, and no traceback.
-        raise click.BadParameter(str(error)) from None
+        raise click.UsageError(str(error)) from None
+    except KeyboardInterrupt:
+        if stored is not None and stored.exists():
+            kept = "Stopped. Finished rows are kept: the same command continues with the others."
+            click.echo(kept, err=True)
+        raise
     for table in done.tables:
         print_table(console, as_rich(table))
     for note in filter(None, done.notes):

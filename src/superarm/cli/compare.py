@@ -66,4 +66,4 @@ def command(
         found = comparison.contestants(others)
         return comparison.compare(scale, out, others=found, workers=workers, console=console)
 
-    common.show(study, "All results")
+    common.show(study, "All results", stored=out)

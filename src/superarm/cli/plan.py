@@ -61,7 +61,7 @@ def command(n_arms: int, k: int, cost_s: float, horizon: int, seed: int, as_json
 def _costs(found: Plan) -> Table:
     from rich.table import Table
 
-    caption = f"measured on: {found.measured_on}; exact but for ~ measured, * extrapolated"
+    caption = f"measured on: {found.measured_on}; exact except ~ measured, * extrapolated"
     table = Table(title=found.summary(), caption=caption, **_NARROW)
     table.add_column("oracle", no_wrap=True)
     table.add_column("picks")  # wraps in narrow terminals

@@ -67,4 +67,5 @@ def command(
             experiments, scale, out, engine=engine, workers=workers, dask=dask, console=console
         ),
         "The report",
+        stored=out,
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from superarm.core.arguments import IndexArray
 
@@ -13,20 +15,10 @@ _FEW_PER_MEMBER = 64
 
 def checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[IndexArray, IndexArray]:
     """Members and offsets as the user gave them, refused if they are not those of pools."""
-    members, offsets = np.array(members), np.array(offsets)
-    for name, given in (("members", members), ("offsets", offsets)):
-        if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
-            raise TypeError(
-                f"{name} must be a flat array of whole numbers, "
-                f"got {given.dtype} of shape {given.shape}"
-            )
+    members, offsets = _flat(members, "members"), _flat(offsets, "offsets")
     # Compared before the conversion, and without differences: unsigned numbers would wrap around.
-    if (
-        not offsets.size
-        or offsets[0] != 0
-        or offsets[-1] != len(members)
-        or (offsets[1:] < offsets[:-1]).any()
-    ):
+    has_ends = offsets.size and offsets[0] == 0 and offsets[-1] == len(members)
+    if not has_ends or (offsets[1:] < offsets[:-1]).any():
         raise ValueError(
             f"offsets must rise from 0 to {len(members)} (the number of members), "
             f"got {offsets.tolist()[:9]}"
@@ -47,6 +39,17 @@ def checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[IndexA
             "Pools.of sorts for you"
         )
     return members, offsets
+
+
+def _flat(given: ArrayLike, name: str) -> NDArray[Any]:
+    """A copy of a flat array of whole numbers."""
+    numbers = np.array(given)
+    if numbers.ndim != 1 or (numbers.size and not np.issubdtype(numbers.dtype, np.integer)):
+        raise TypeError(
+            f"{name} must be a flat array of whole numbers, "
+            f"got {numbers.dtype} of shape {numbers.shape}"
+        )
+    return numbers
 
 
 def numbered(members: IndexArray, n_arms: int) -> tuple[IndexArray, IndexArray]:

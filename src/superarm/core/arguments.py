@@ -11,6 +11,7 @@ from operator import lt
 from typing import Any
 
 import numpy as np
+from numpy.ma import MaskedArray
 from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
@@ -48,7 +49,7 @@ def as_flag(value: Any, name: str) -> bool:
 
 def as_positive(value: Any, name: str) -> float:
     """A finite number above zero, as a float."""
-    number = _as_float(value, name)
+    number = as_number(value, name)
     if not 0 < number < math.inf:
         raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
     return number
@@ -56,7 +57,7 @@ def as_positive(value: Any, name: str) -> float:
 
 def as_fraction(value: Any, name: str, *, low: str = "(", high: str = ")") -> float:
     """A number between 0 and 1; ``low="["`` includes 0 and ``high="]"`` includes 1."""
-    number = _as_float(value, name)
+    number = as_number(value, name)
     above = number >= 0 if low == "[" else number > 0
     below = number <= 1 if high == "]" else number < 1
     if not (above and below):
@@ -97,6 +98,8 @@ def as_arms(arms: ArrayLike, n_arms: int) -> IndexArray:
 
 def as_unit(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
     """Floats in [0, 1] of the given shape; NaN and infinities are refused."""
+    if isinstance(values, MaskedArray):
+        _refuse_masked(values, name)
     given = np.asarray(values)
     if given.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {given.shape}")
@@ -140,19 +143,30 @@ def as_theta(theta: ArrayLike, n_arms: int, pools: Any) -> FloatArray:
     return as_unit(theta, "theta", (n_arms,))
 
 
-def as_value(value: Any, arms: ArrayLike, reward: object) -> float:
+def as_value(value: Any, arms: ArrayLike) -> float:
     """What a reward answered for a set, a finite number."""
-    number = float(value)
+    number = as_answer(value)
     if not math.isfinite(number):
-        # Only a BlackBox has retries.
-        can_retry = getattr(reward, "retries", None) == 0
-        advice = "; if another call may succeed, set retries= of BlackBox" if can_retry else ""
-        got = f"{number} for the arms {shown_arms(arms)}{advice}"
-        raise ValueError(f"a reward must be a finite number, got {got}")
+        raise ValueError(
+            f"a reward must be a finite number, got {number} for the arms {shown_arms(arms)}; "
+            "if another call may succeed, set retries= of BlackBox"
+        )
     return number
 
 
-def as_values(values: ArrayLike, pools: Any, reward: object) -> FloatArray:
+def as_answer(value: Any) -> float:
+    """What a reward answered for a set, as a float; booleans are numbers."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        # A function without a return statement gives None; a vector of one per arm is no value yet.
+        raise TypeError(
+            f"a reward must return one number per set, got {value!r:.100}; end the function with "
+            f"return float(...)"
+        ) from None
+
+
+def as_values(values: ArrayLike, pools: Any) -> FloatArray:
     """What a reward answered for a batch of pools, one finite number per pool."""
     numbers = np.asarray(values, np.float64)
     if numbers.shape != (len(pools),):
@@ -163,12 +177,14 @@ def as_values(values: ArrayLike, pools: Any, reward: object) -> FloatArray:
     finite = np.isfinite(numbers)
     if not finite.all():
         worst = int(finite.argmin())
-        as_value(numbers[worst], pools[worst], reward)  # refuses it
+        as_value(numbers[worst], pools[worst])  # refuses it
     return numbers
 
 
 def as_finite(values: ArrayLike, name: str, *, ndim: int, least: float = -math.inf) -> FloatArray:
     """Finite floats of ``ndim`` dimensions, none below ``least``; always a copy."""
+    if isinstance(values, MaskedArray):
+        _refuse_masked(values, name)
     given = np.asarray(values)
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
@@ -233,7 +249,17 @@ def as_state(
     return loaded
 
 
-def _as_float(value: Any, name: str) -> float:
+def _refuse_masked(values: Any, name: str) -> None:
+    """Refuse masked values: numpy would use the numbers below the mask."""
+    if values.mask.any():
+        raise ValueError(
+            f"{name} must have no masked values, got {np.count_nonzero(values.mask)}; leave these "
+            f"out, or use values.filled(...)"
+        )
+
+
+def as_number(value: Any, name: str) -> float:
+    """A number, as a float. Texts and booleans are refused."""
     if isinstance(value, bool | str | bytes):
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:

@@ -5,7 +5,7 @@ Each has a function that returns the default for a reward without the declaratio
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from superarm.core.protocols import Reward
 
@@ -21,8 +21,7 @@ class DeclaresConcave(Protocol):
 
 def is_concave(reward: Reward) -> bool:
     """Whether a reward declares ``concave``; False by default."""
-    # Not isinstance: since Python 3.12 that does not look whether a property can be read.
-    return bool(getattr(reward, "concave", False))
+    return bool(_declared(reward, "concave", False))
 
 
 @runtime_checkable
@@ -39,7 +38,7 @@ class DeclaresDiminishing(Protocol):
 
 def is_diminishing(reward: Reward) -> bool:
     """Whether a reward declares ``diminishing``; False by default."""
-    return bool(getattr(reward, "diminishing", False))
+    return bool(_declared(reward, "diminishing", False))
 
 
 @runtime_checkable
@@ -53,7 +52,7 @@ class DeclaresNoisy(Protocol):
 
 def is_noisy(reward: Reward) -> bool:
     """Whether a reward declares ``noisy``; False by default."""
-    return bool(getattr(reward, "noisy", False))
+    return bool(_declared(reward, "noisy", False))
 
 
 @runtime_checkable
@@ -67,7 +66,7 @@ class Repeats(Protocol):
 
 def evaluations_per_value(reward: Reward) -> int:
     """How many evaluations one value takes: ``repeats`` of a reward that averages; 1 by default."""
-    return int(getattr(reward, "repeats", 1))
+    return int(_declared(reward, "repeats", 1))
 
 
 @runtime_checkable
@@ -81,7 +80,12 @@ class ShowsProgress(Protocol):
 
 def shows_progress(reward: Reward) -> bool:
     """Whether a reward shows the progress of a round; False by default."""
-    return bool(getattr(reward, "progress", False))
+    return bool(_declared(reward, "progress", False))
+
+
+def _declared(reward: Reward, name: str, default: bool | int) -> Any:
+    # Not isinstance: since Python 3.12 that does not look whether a property can be read.
+    return getattr(reward, name, default)
 
 
 class SameDeclarations:

@@ -232,8 +232,8 @@ def as_k_of_m(k: int | FeasibleSets, n_arms: int, *, instead: str = "") -> KOfM:
     feasible = as_feasible(k, n_arms)
     if not isinstance(feasible, KOfM):
         raise TypeError(
-            "k must be a whole number here, where constraints are not known and no arm can be "
-            f"retired, got {feasible!r}{instead and f'; use {instead}'}"
+            "k must be a whole number for an oracle that knows no constraints and no retired arms, "
+            f"got {feasible!r}{instead and f'; use {instead}'}"
         )
     return feasible
 

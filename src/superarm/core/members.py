@@ -36,7 +36,7 @@ def check_parts(belief: Any, oracle: Any, reward: Any) -> None:
     """Refuse what cannot be joined into a policy."""
     # A contextual belief may know nothing without a context.
     need(belief, "belief", "n_arms", *(() if kind_has(type(belief), Contextual) else _OF_BELIEFS))
-    need(oracle, "oracle", "select")
+    need(oracle, "oracle", "select", "report")
     if belief.n_arms != n_arms_of(reward):
         raise ValueError(
             f"belief and reward must be about the same arms, "

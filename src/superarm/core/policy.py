@@ -135,6 +135,8 @@ class Policy:
                 f"{type(self.oracle).__name__} must pick a set that is feasible for {sets}, "
                 f"got {shown_arms(arms)}"
             )
+        if not isinstance(arms, np.ndarray) or (arms[1:] < arms[:-1]).any():
+            arms = np.sort(np.asarray(arms, np.intp))  # of an oracle that gives the best arm first
         return arms, theta
 
     def tell(
@@ -152,7 +154,7 @@ class Policy:
         The arms may be any distinct ones, not only those of the last `ask`. ``context`` is that of
         the round in which they were pulled. ``places`` are the places in which they were shown, 0
         for the first, if not all of them are given in that order. Only beliefs that need places
-        get them (`LearnsPlaces`). The outcomes of the first ``n_before`` arms are already learnt:
+        get them (`LearnsPlaces`). The outcomes of the first ``n_before`` arms are already learned:
         beliefs that look at the whole list need them once more (`LearnsLists`), and no other
         belief may get any.
         """
@@ -240,8 +242,10 @@ class Sample(ActsAsArray):
         if self._theta is None:
             if self._belief is None or self._top is not None:
                 raise self._late_look()
-            self._theta = self._belief.sample(rng=self._rng)
-            self.is_whole = True
+            theta, wanted = np.asarray(self._belief.sample(rng=self._rng)), (self.n_arms,)
+            if theta.shape != wanted:
+                raise ValueError(f"a belief's sample must have shape {wanted}, got {theta.shape}")
+            self._theta, self.is_whole = theta, True
         return self._theta
 
     def drawn(self, arms: IndexArray) -> FloatArray | None:
@@ -284,7 +288,7 @@ class Counted(SameDeclarations):
         if (look := LOOK.get()) is not None:
             look()
         self.evaluations += self.repeats
-        value = as_value(self.uncounted(arms, means), arms, self.uncounted)
+        value = as_value(self.uncounted(arms, means), arms)
         return value if self.hear is None else self.hear(arms, value)
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
@@ -292,5 +296,5 @@ class Counted(SameDeclarations):
         if (look := LOOK.get()) is not None:
             look()
         self.evaluations += len(pools) * self.repeats
-        values = as_values(self.uncounted.batch(pools, theta), pools, self.uncounted)
+        values = as_values(self.uncounted.batch(pools, theta), pools)
         return values if self.hear is None else self.hear(pools, values)

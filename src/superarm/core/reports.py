@@ -81,10 +81,9 @@ def best_first(
 ) -> IndexArray:
     """The arms of a set in the order in which they are to be shown. Draws nothing.
 
-    By the rule of the oracle if it has one (`Ranks`); else by what its report orders them by; else
-    by the sampled values; and by the posterior means if theta was not looked at. Equals are in the
-    order of their numbers. ``report`` is that of this round, or None. ``belief`` is that of the
-    round.
+    The first that exists decides: the rule of the oracle (`Ranks`), the ranking of its report, the
+    sampled values, the posterior means. Equal arms are in the order of their numbers. ``report`` is
+    that of this round, or None. ``belief`` is that of the round.
 
     Examples
     --------

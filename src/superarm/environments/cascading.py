@@ -22,7 +22,7 @@ class CascadingArms:
     outcomes are NaN, and policies get no feedback for them. Whether an arm is looked at depends
     only on the arms before it. So the outcomes that are seen are Bern(mu_i), and `BetaBelief` is
     the right belief. The reward of a set is `AnySuccess`, for any order. The order decides what is
-    learnt: see ``order`` of `simulate`.
+    learned: see ``order`` of `simulate`.
 
     If ``continues`` is above 0, the user goes on after a success with this probability. Nobody sees
     how far the user looked, so that all arms without a success have the outcome 0, and

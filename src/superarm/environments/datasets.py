@@ -251,7 +251,7 @@ def open_bandit(
     ----------
     policy
         The policy that chose the items: "random", or "bts", Thompson sampling with Bernoulli
-        outcomes that had learnt for one month.
+        outcomes that had learned for one month.
     campaign
         "all" with 80 items, "men" with 34 items, or "women" with 46 items.
 

@@ -115,7 +115,7 @@ class CategoryColumn:
 
 @dataclass(frozen=True)
 class DateColumn:
-    """Years, weekday, time of the year and time of the day: those that differ between the rows.
+    """Years, weekday, time of the year and time of the day, each only if it differs between rows.
 
     Years are standardised. The weekday is one feature per day. Times of the year and of the day are
     a sine and a cosine, so that December is close to January.
@@ -149,7 +149,7 @@ class DateColumn:
         return tuple(f"{self.name} {value}" for value in values)
 
     def encode(self, values: list[Any]) -> FloatArray:
-        """Shape (len(values), len(names)). A missing date is 0 but for its own feature."""
+        """Shape (len(values), len(names)). A missing date is 1 in a feature of its own, else 0."""
         features = np.zeros((len(values), len(self.names)))
         for row, value in enumerate(values):
             if is_missing(value):

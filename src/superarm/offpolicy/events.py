@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from superarm.offpolicy.rows import as_json
@@ -71,25 +71,30 @@ def _follow(
         names += map(str, range(arms)) if isinstance(arms, int) else arms
     elif kind == "arms_added":
         names += event["arms"]
-    elif kind == "decided" and event["seq"] > after:
-        for one in event["decisions"]:
-            if one.get("propensities") is not None:
-                # Outcomes are None, that is missing, until an event tells them.
-                row = {name: one.get(name) for name in _KEPT}
-                # The context of all decisions of an event is in its request.
-                row["context"] = event.get("ask", {}).get("context")
-                decided[one["id"]] = {**row, "outcomes": dict.fromkeys(one["arms"])}
-    elif kind == "merged" and event["seq"] > after:
-        for one in event["decisions"]:
-            if one.get("propensities") is not None:
-                row = {name: one.get(name) for name in (*_KEPT, "context")}
-                known = {arm: one["outcomes"].get(arm) for arm in one["arms"]}
-                decided[one["id"]] = {**row, "outcomes": known}
     elif kind == "told":
         # One event may have the outcomes of several requests.
         for told in event.get("told", [event]):
             if told["decision"] in decided:
                 _fill(decided[told["decision"]]["outcomes"], told, event["seq"])
+    elif kind in ("decided", "merged") and event["seq"] > after:
+        decided.update(_decisions_of(event))
+
+
+def _decisions_of(event: Mapping[str, Any]) -> Iterator[tuple[str, Logged]]:
+    """The decisions of an event that have propensities, by their ids."""
+    is_merged = event["kind"] == "merged"
+    for one in event["decisions"]:
+        if one.get("propensities") is None:
+            continue
+        # Decisions that were asked for together have one context, that of their request.
+        asked = one if is_merged else event.get("ask", {})
+        # Merged decisions come with outcomes. Other outcomes are None, that is missing, until a
+        # later event has them.
+        outcomes = one["outcomes"] if is_merged else {}
+        row = {name: one.get(name) for name in _KEPT}
+        row["context"] = asked.get("context")
+        row["outcomes"] = {arm: outcomes.get(arm) for arm in one["arms"]}
+        yield one["id"], row
 
 
 def _fill(outcomes: dict[str, Any], told: Mapping[str, Any], seq: int) -> None:

@@ -116,7 +116,7 @@ class ParquetLog:
         Parameters
         ----------
         target
-            The probability that each item is in the target's set; 0 for those that are not there.
+            The probability that each item is in the target's set; 0 for missing items.
         level
             The probability with which the interval should cover the true value.
         executor
@@ -129,7 +129,7 @@ class ParquetLog:
             with self._kept(executor) as kept:
                 # Twice: the spread is summed around the value, which keeps its digits.
                 sums = self._sums(each, target, self._sums(each, target, None, kept), kept)
-        unseen = sum(chance for one, chance in target.items() if one not in logged) / size
+        unseen = sum(p for one, p in target.items() if one not in logged) / size
         return estimate_of(sums, size, level=level, unseen=unseen)
 
     def sums(
@@ -154,7 +154,7 @@ class ParquetLog:
         around: Sums | None,
         kept: Sequence[Path] | None = None,
     ) -> Sums:
-        weights = {item: float(chance) for item, chance in target.items() if chance}
+        weights = {item: float(p) for item, p in target.items() if p}
         read = partial(Rows.sums, weights=weights, size=_size(target), around=around)
         n_rounds = [one.n_rounds for one in self._known(each)]
         found = each(read, n_rounds) if kept is None else each(read, n_rounds, kept)
@@ -237,6 +237,6 @@ def _alone(read: Callable[..., T], rows: Rows, memory: str, part: Part, *more: A
 
 def _size(target: Mapping[Any, float]) -> float:
     size = float(sum(target.values()))
-    if not (size > 0 and all(0 <= chance <= 1 for chance in target.values())):
+    if not (size > 0 and all(0 <= p <= 1 for p in target.values())):
         raise ValueError(f"a target must have probabilities, one of them above 0, got {target}")
     return size

@@ -99,8 +99,9 @@ class Rows:
     def _bad(self, connection: Any, source: str, given: list[Any]) -> list[int]:
         """How many rows, missing outcomes, outcomes outside [0, 1] and wrong propensities."""
         extremes = f"""
-            SELECT count(*), count(*) = count(outcome) AND count(*) = count(chance)
-                AND min(outcome) >= 0 AND max(outcome) <= 1 AND min(chance) > 0 AND max(chance) <= 1
+            SELECT count(*), count(*) = count(outcome) AND count(*) = count(propensity)
+                AND min(outcome) >= 0 AND max(outcome) <= 1
+                AND min(propensity) > 0 AND max(propensity) <= 1
             FROM {source}"""
         # They are quick to find, and mostly good. NaN is the largest number of DuckDB.
         n_rows, is_good = connection.execute(extremes, given).fetchone()
@@ -109,7 +110,7 @@ class Rows:
         query = f"""
             SELECT count(*), count(*) - count(outcome),
                 count(*) FILTER (outcome NOT BETWEEN 0 AND 1),
-                count(*) FILTER (chance IS NULL OR chance <= 0 OR chance > 1)
+                count(*) FILTER (propensity IS NULL OR propensity <= 0 OR propensity > 1)
             FROM {source}"""
         return list(connection.execute(query, given).fetchone())
 
@@ -151,7 +152,8 @@ class Rows:
         # Other items add nothing, so that only rows of the target are grouped.
         query = f"""
             WITH target AS (SELECT unnest(?) AS item, unnest(?::DOUBLE[]) AS weight)
-            SELECT sum(weight / chance * outcome) AS x, sum(weight / chance) / ?::DOUBLE AS w
+            SELECT sum(weight / propensity * outcome) AS x,
+                sum(weight / propensity) / ?::DOUBLE AS w
             FROM {source} JOIN target USING (item) GROUP BY round"""
         return query, [list(weights), list(weights.values()), size, *given]
 
@@ -194,11 +196,11 @@ class Rows:
         by = ", ".join(quoted(name) for name in self.round)
         by = by if len(self.round) == 1 else f"row({by})"
         condition, limits = part.condition(quoted(self.round[0]), self.kind)
-        chance = "NULL" if self.propensity is None else quoted(self.propensity)
+        propensity = "NULL" if self.propensity is None else quoted(self.propensity)
         query = f"""(
             SELECT {quoted(self.item)} AS item, {by} AS round,
                 CAST({quoted(self.outcome)} AS DOUBLE) AS outcome,
-                CAST({chance} AS DOUBLE) AS chance
+                CAST({propensity} AS DOUBLE) AS propensity
             FROM {self._files()} WHERE {condition})"""
         return query, [list(part.files), *limits]
 

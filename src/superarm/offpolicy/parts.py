@@ -8,7 +8,7 @@ parts can be read on different machines.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
@@ -58,33 +58,45 @@ def parts_of(
     n_rows = sum(group.n_rows for group in groups)
     if not groups or n_rows <= most:
         return whole
-    cuts = _cuts(groups, most)
-    ends = [None, *cuts, None]
-    lows = [group.low for group in groups]
-    # The largest value up to each group, so that earlier groups are looked at only if they matter.
-    tops = list(accumulate((group.high for group in groups), max))
     parts, n_read = [], 0
-    for low, high in pairwise(ends):
-        start = 0 if low is None else bisect_left(tops, groups[low].low)
-        end = len(groups) if high is None else bisect_left(lows, groups[high].low)
-        here = [one for one in groups[start:end] if low is None or one.high >= groups[low].low]
+    for first, end, here in _between(groups, _starts(groups, most)):
         n_read += sum(one.n_rows for one in here)
         names = tuple(dict.fromkeys(one.file for one in here))
-        limits = (None if place is None else groups[place].text for place in (low, high))
-        parts.append(Part(names, *limits))
+        low, high = (None if group is None else group.text for group in (first, end))
+        parts.append(Part(names, low, high))
     return parts if n_read <= _MOST_READ * n_rows else whole
 
 
-def _cuts(groups: Sequence[_Group], most: int) -> list[int]:
-    """The places of the groups, sorted by their lower values, at which a new part begins."""
-    cuts: list[int] = []
+def _starts(groups: Sequence[_Group], most: int) -> list[_Group]:
+    """The groups, in order of ``low``, with which a new part begins, without the first one."""
+    starts: list[_Group] = []
     n_rows, last = 0, groups[0].low
-    for place, group in enumerate(groups):
+    for group in groups:
         if n_rows >= most and group.low > last:
-            cuts.append(place)
+            starts.append(group)
             n_rows, last = 0, group.low
         n_rows += group.n_rows
-    return cuts
+    return starts
+
+
+def _between(
+    groups: Sequence[_Group], starts: Sequence[_Group]
+) -> Iterator[tuple[_Group | None, _Group | None, list[_Group]]]:
+    """Per part: its first group, that of the next part, and all groups that may have its rounds.
+
+    The first part has no first group and the last part no next one: they have no limit there.
+    """
+    lows = [group.low for group in groups]
+    # The largest value up to each group, so that earlier groups are looked at only if they matter.
+    tops = list(accumulate((group.high for group in groups), max))
+    for first, end in pairwise([None, *starts, None]):
+        least = groups[0].low if first is None else first.low
+        stop = len(groups) if end is None else bisect_left(lows, end.low)
+        yield (
+            first,
+            end,
+            [one for one in groups[bisect_left(tops, least) : stop] if one.high >= least],
+        )
 
 
 def _groups(connection: Any, files: Sequence[str], column: str, kind: str) -> list[_Group]:

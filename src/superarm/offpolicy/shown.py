@@ -16,9 +16,9 @@ from superarm.offpolicy.log import Log
 from superarm.offpolicy.shown_columns import (
     number_items,
     number_rounds,
-    read_chances,
     read_outcomes,
     read_positions,
+    read_propensities,
     refuse_unknown,
 )
 
@@ -93,13 +93,16 @@ class ShownLog:
         rounds = number_rounds({name: columns[name] for name in by})
         names, arms = number_items(columns[item], item)
         order = np.argsort(rounds, kind="stable")
+        propensities = None
+        if propensity is not None:
+            propensities = read_propensities(columns[propensity], propensity)[order]
         log = cls(
             rounds[order],
             arms[order],
             read_outcomes(columns[outcome], outcome)[order],
             names,
             None if position is None else read_positions(columns[position], position)[order],
-            None if propensity is None else read_chances(columns[propensity], propensity)[order],
+            propensities,
         )
         log._refuse_repeats(item)
         return log

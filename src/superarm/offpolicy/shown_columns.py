@@ -151,7 +151,7 @@ def read_positions(values: Any, column: str) -> IndexArray:
     return found.astype(np.intp)
 
 
-def read_chances(values: Any, column: str) -> FloatArray:
+def read_propensities(values: Any, column: str) -> FloatArray:
     """Probabilities above 0."""
     found = _numbers(values, column, "probabilities above 0 and at most 1")
     if not ((found > 0) & (found <= 1)).all():

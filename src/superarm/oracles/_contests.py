@@ -123,7 +123,7 @@ class Sweeps:
 
     def _ask(self, pools: Pools) -> FloatArray:
         self.evaluations += len(pools) * self._each
-        return as_values(self.reward.batch(pools, self.theta), pools, self.reward)
+        return as_values(self.reward.batch(pools, self.theta), pools)
 
 
 def best_of(sweeps: Sweeps, delta: float, tolerance: float, *, rng: np.random.Generator) -> Winner:

@@ -64,7 +64,7 @@ def falls(value: float, before: float) -> bool:
     return value < before - rounding_at(value, before)
 
 
-def may_stop(feasible: Any, order: IndexArray) -> bool:
+def may_end(feasible: Any, order: IndexArray) -> bool:
     """Whether the arms so far are a feasible set, and larger sets need not be made."""
     return not feasible.same_size and feasible.is_feasible(order)
 
@@ -106,7 +106,7 @@ class _Run:
             self.whole &= len(arms) == len(left)
             if len(arms):
                 winner, value = self._best(arms, worth, rng)
-                if falls(value, worth) and may_stop(self.feasible, self.order):
+                if falls(value, worth) and may_end(self.feasible, self.order):
                     break
             else:
                 # Nothing can be evaluated: the likeliest arm is added.

@@ -16,7 +16,7 @@ def halve(
     k: int,
     n_answers: int,
 ) -> None:
-    """Spend n_answers on the arms, and more on those that look better.
+    """Spend n_answers on the arms, and more on arms that look better.
 
     Successive halving: all arms get the same number of answers, the better half of the arms the
     same number in all again, and so on, down to 2k arms. (Karnin, Koren, Somekh, "Almost optimal

@@ -70,7 +70,7 @@ class NoisyRound:
         more = min(wanted, n_most - self.n_answers)
         if self.reward.zero_is_absent and more > 0:
             pools = Pools(np.zeros(0, np.intp), np.zeros(more + 1, np.intp), len(self.theta))
-            values = as_values(self.reward.batch(pools, self.theta), pools, self.reward)
+            values = as_values(self.reward.batch(pools, self.theta), pools)
             self.answers.add(len(self.theta), 0.0, values, self.noise)
             self.n_empty += more
             self.n_answers += more
@@ -225,7 +225,7 @@ class NoisyRound:
         pools = Pools(np.full(times, arm), np.arange(times + 1), len(self.theta))
         self.n_answers += times
         # A NaN among the answers that are added up would spoil all later rounds.
-        return as_values(self.reward.batch(pools, self.theta), pools, self.reward)
+        return as_values(self.reward.batch(pools, self.theta), pools)
 
     def _evaluate(self, arm: int, times: int) -> FloatArray:
         values = self._ask(arm, times)

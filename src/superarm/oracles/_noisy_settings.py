@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -76,8 +77,12 @@ class ContestSettings(NoisySettings):
     def _memory(self) -> dict[str, Any]:
         return {"n_rounds": self._n_rounds, "variance": self._variance()}
 
-    def _remember(self, memory: dict[str, Any]) -> None:
-        self._n_rounds = int(memory["n_rounds"])
+    def _remember(self, memory: dict[str, Any], inner: Callable[[], None] | None = None) -> None:
+        """Load what `_memory` returned, after ``inner`` if this is not refused."""
+        n_rounds = as_count(memory["n_rounds"], "state['n_rounds']")
+        if inner is not None:
+            inner()
+        self._n_rounds = n_rounds
         self._guess_variance(memory["variance"])
 
 

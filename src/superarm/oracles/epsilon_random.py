@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, KOrSets, Oracle, Reward, as_selection
 from superarm.core.arguments import IndexArray, as_count, as_fraction, as_positive
 from superarm.core.limits import check_sets
-from superarm.core.optional import Adopts, Forgetful, Stateful
+from superarm.core.optional import Adopts
 from superarm.core.replays import must_replay
 from superarm.core.showing import one_line
-from superarm.oracles._state import check_state
+from superarm.oracles._state import check_state, forget_inner, inner_state, load_inner
 from superarm.oracles.random_sets import RandomSets
 
 
@@ -110,18 +110,16 @@ class EpsilonRandom:
 
     def state(self) -> dict[str, Any]:
         """The round, and the state of the oracle if it has one, as plain JSON."""
-        asked = self.oracle.state() if isinstance(self.oracle, Stateful) else None
+        asked = inner_state(self.oracle)
         return {"oracle": "EpsilonRandom", "round": self._round, "asked": asked}
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         check_state(state, "EpsilonRandom")
         t = as_count(state.get("round"), "state['round']")
-        if isinstance(self.oracle, Stateful) and state.get("asked") is not None:
-            self.oracle.load(state["asked"])
+        load_inner(self.oracle, state.get("asked"))
         self._round = t
 
     def forget(self) -> None:
         """Let the oracle forget its reward; the rounds go on."""
-        if isinstance(self.oracle, Forgetful):
-            self.oracle.forget()
+        forget_inner(self.oracle)

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Pools, Reward, Sample, as_selection, is_uniform
+from superarm.core import KOrSets, Pools, Reward, Sample, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.optional import CountsOutcomes, Enumerable
 from superarm.core.showing import one_line
 from superarm.oracles._branch_and_bound import largest_root
-from superarm.oracles._counts import as_counting
+from superarm.oracles._counts import as_counting, begun
 from superarm.oracles._rounding import rounding_at
-from superarm.oracles._sets import enumerable, unseen_first
+from superarm.oracles._sets import enumerable
 
 # A bound within this share of the index proves that the set is the best.
 _PROVED = 1e-9
@@ -102,23 +102,12 @@ class ESCBIndex:
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The set of the largest index."""
-        theta, feasible = as_selection(reward, theta, k)
-        if not reward.additive:
-            raise ValueError(
-                "reward must be additive, since the index of ESCB is about sums of means, got one "
-                "that does not declare it; use cts or cucb"
-            )
-        counts = self.belief.outcomes.counts
-        if len(counts) != reward.n_arms:
-            raise ValueError(
-                f"belief must be about the reward's {reward.n_arms} arms, got one of {len(counts)}"
-            )
-        first = unseen_first(theta, counts, feasible, rng=rng)
+        theta, feasible, outcomes, first = begun(self, reward, theta, k, rng=rng)
         if first is not None:
             self.report = ESCBReport(math.inf, math.inf, 0)
             return first
         # The variance per arm: the root of its sum over a set is the width.
-        var = self._level(feasible.n_most) / 2 / np.maximum(counts, 1)
+        var = self._level(feasible.n_most) / 2 / np.maximum(outcomes.counts, 1)
         if is_uniform(feasible):
             return self._largest(theta, var, feasible.n_most, rng)
         return self._largest_listed(reward, theta, var, enumerable(self, feasible), rng)
@@ -161,4 +150,6 @@ class ESCBIndex:
         most = float(values.max())
         best = np.flatnonzero(values >= most - rounding_at(most))
         self.report = ESCBReport(most, most, len(seen))
-        return np.array(seen[int(best[rng.integers(len(best))] if len(best) > 1 else best[0])])
+        # Drawn only if there is a tie.
+        place = rng.integers(len(best)) if len(best) > 1 else 0
+        return np.array(seen[int(best[place])])

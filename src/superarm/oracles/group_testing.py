@@ -45,7 +45,7 @@ class GroupTesting:
     one size, r(S; theta) ≈ c + g · sum of w_i theta_i. This takes O(n_tests³) more time per round
     (a few milliseconds for 302 tests; O(n_tests² · n_arms) for p of 1/20 and more) and 16 bytes per
     arm. The first evaluation of all is that of the empty set. The memory decides, so ``state`` and
-    ``load`` save it. For another reward it is learnt anew. It is exact in the limit for weighted
+    ``load`` save it. For another reward it is learned anew. It is exact in the limit for weighted
     sums, and an approximation for other rewards, good for smooth functions of a weighted sum.
     ``report.explained`` says how good.
 
@@ -194,7 +194,7 @@ class GroupTesting:
     def state(self) -> dict[str, Any]:
         """What decides besides the settings, as plain JSON.
 
-        What was learnt with ``decoder="regression"``, and the rounds so far if they decide.
+        What was learned with ``decoder="regression"``, and the rounds so far if they decide.
         """
         weights = None if self._weights is None else self._weights.state()
         rounds = {"round": self._round} if self.failure == "round" else {}
@@ -212,7 +212,7 @@ class GroupTesting:
         self._round, self._reward = rounds, None
 
     def forget(self) -> None:
-        """Forget the reward and what was learnt about it; the rounds go on."""
+        """Forget the reward and what was learned about it; the rounds go on."""
         self._weights = self._reward = None
 
     def resolve_n_tests(self, reward: Reward, k: int) -> int:
@@ -239,7 +239,7 @@ class GroupTesting:
         return self._rules
 
     def _remember(self, reward: Reward) -> int:
-        """Make room for what will be learnt about a new reward; a loaded state takes any reward.
+        """Make room for what will be learned about a new reward; a loaded state takes any reward.
 
         How many evaluations this took: one, of the empty set, if the reward is new.
         """

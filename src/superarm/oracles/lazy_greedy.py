@@ -21,7 +21,7 @@ from superarm.core import (
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.showing import one_line
 from superarm.oracles._bounds import LazySingletonsReport
-from superarm.oracles._greedy import BuiltReport, falls, greedy, may_stop
+from superarm.oracles._greedy import BuiltReport, falls, greedy, may_end
 from superarm.oracles._lazy.audits import AUDITS
 from superarm.oracles._lazy.greedy_round import ContradictionError, GreedyRound, KnownSets
 from superarm.oracles._lazy.stage import Stage
@@ -230,7 +230,7 @@ class LazyGreedy:
                 certified &= now.settle(stage)
                 winner = stage.winner(rng=rng)
                 value = float(stage.exact[winner])
-                if falls(value, worth) and may_stop(feasible, order):
+                if falls(value, worth) and may_end(feasible, order):
                     break
             order, values = np.append(order, winner), np.append(values, value)
         made, excluded = audits.made, audits.excluded
@@ -250,7 +250,7 @@ class LazyGreedy:
             if now.room() and empty is not None:
                 values[-1] = now.value_of(must, now.theta[must])
             return must, values, True
-        if empty is not None and falls(first.worth, empty) and may_stop(feasible, must):
+        if empty is not None and falls(first.worth, empty) and may_end(feasible, must):
             return must, values, first.certified
         return first.arms, np.array([first.worth]), first.certified
 

@@ -25,7 +25,7 @@ from superarm.core import (
 )
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.limits import check_sets
-from superarm.core.optional import Adopts, Forgetful, Stateful
+from superarm.core.optional import Adopts
 from superarm.core.replays import must_replay
 from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
@@ -33,7 +33,7 @@ from superarm.oracles._groups import as_group, with_groups
 from superarm.oracles._lazy.audits import AUDITS
 from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import completable
-from superarm.oracles._state import check_state, refuse_noisy
+from superarm.oracles._state import check_state, forget_inner, inner_state, load_inner, refuse_noisy
 from superarm.oracles.lazy_singletons import LazySingletons
 
 
@@ -174,19 +174,17 @@ class LocalSearch:
         """The state of the start, if it has one, as plain JSON."""
         return {
             "oracle": "LocalSearch",
-            "start": self.start.state() if isinstance(self.start, Stateful) else None,
+            "start": inner_state(self.start),
         }
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         check_state(state, "LocalSearch", "start")
-        if isinstance(self.start, Stateful) and state["start"] is not None:
-            self.start.load(state["start"])
+        load_inner(self.start, state["start"])
 
     def forget(self) -> None:
         """Let the start forget its reward."""
-        if isinstance(self.start, Forgetful):
-            self.start.forget()
+        forget_inner(self.start)
 
 
 class _Search:

@@ -16,7 +16,7 @@ from superarm.core.progress import one_round
 from superarm.core.showing import one_line
 from superarm.oracles._budget import likeliest
 from superarm.oracles._contests import Sweeps, Winner, best_of
-from superarm.oracles._greedy import BuiltReport, may_stop
+from superarm.oracles._greedy import BuiltReport, may_end
 from superarm.oracles._noisy_settings import ContestSettings
 from superarm.oracles._sets import extendable
 from superarm.oracles._state import check_state
@@ -140,7 +140,7 @@ class NoisyGreedy(ContestSettings):
             shown.budget(self.budget)
             while len(left):
                 most = (self.budget - spent) // max(1, feasible.n_most - len(order))
-                stays = may_stop(feasible, order)
+                stays = may_end(feasible, order)
                 arm, found, n = self._step(reward, theta, (order, left, stays), most, delta, rng)
                 spent += n
                 if arm is None:

@@ -13,13 +13,12 @@ from superarm.core import Counted, FeasibleSets, KOrSets, Oracle, Reward, as_sel
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.declarations import evaluations_per_value
 from superarm.core.limits import check_sets
-from superarm.core.optional import Forgetful, Stateful
 from superarm.core.progress import one_round
 from superarm.core.showing import one_line
 from superarm.oracles._contests import Sweeps, better_than_first
 from superarm.oracles._noisy_settings import ContestSettings
 from superarm.oracles._sets import completable
-from superarm.oracles._state import check_state
+from superarm.oracles._state import check_state, forget_inner, inner_state, load_inner
 from superarm.oracles.local_search import LocalSearchReport
 from superarm.oracles.noisy_greedy import NoisyGreedy
 
@@ -154,21 +153,18 @@ class NoisyLocalSearch(ContestSettings):
         return {
             "oracle": "NoisyLocalSearch",
             **self._memory(),
-            "start": self.start.state() if isinstance(self.start, Stateful) else None,
+            "start": inner_state(self.start),
         }
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         check_state(state, "NoisyLocalSearch", "n_rounds", "variance", "start")
-        if isinstance(self.start, Stateful) and state["start"] is not None:
-            self.start.load(state["start"])
-        self._remember(state)
+        self._remember(state, lambda: load_inner(self.start, state["start"]))
 
     def forget(self) -> None:
         """Forget how large the noise is. Rounds are counted on: delta is for all of them."""
         super().forget()
-        if isinstance(self.start, Forgetful):
-            self.start.forget()
+        forget_inner(self.start)
 
     def _search(
         self, reward: Counted, theta: FloatArray, feasible: Any, rng: Generator

@@ -15,9 +15,10 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, KOrSets, Reward, as_selection, top_k
-from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.declarations import evaluations_per_value
 from superarm.core.progress import one_round
+from superarm.core.states import refuse_not_finite, refusing
 from superarm.oracles._bounds import BoundsReport
 from superarm.oracles._noise import Symmetric
 from superarm.oracles._noisy_answers import Answers
@@ -180,22 +181,27 @@ class NoisySingletons(NoisySettings):
             state["variance"] = self._variance()
         return state
 
+    @refusing("NoisySingletons")
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, for the reward of the next ``select``."""
         check_state(state, "NoisySingletons", "memory", "n_levels")
         if state["n_levels"] != self.n_levels:
             raise ValueError(f"state must have n_levels={self.n_levels}, got {state['n_levels']}")
         memory = state["memory"]
-        self.forget()
-        self._guess_variance(state.get("variance"))
+        refuse_not_finite(memory, "state['memory']")
         # The squares of one kind of noise prove nothing for another kind. States of before noise
         # was learned have none, and only those of symmetric noise have a variance.
         is_symmetric = isinstance(self._noise, Symmetric)
         same_kind = memory is not None and "v" in memory and ("variance" in state) == is_symmetric
+        known = None
         if memory is not None and (self.noise_std is not None or same_kind):
-            self._known = Answers.of(memory), np.array(memory["rounds"], np.float64)
+            rounds = as_finite(memory["rounds"], "state['rounds']", ndim=1, least=0.0)
+            known = Answers.of(memory), rounds
+        self.forget()
+        self._guess_variance(state.get("variance"))
+        if known is not None:
             # Before there were bounds of differences, single arms had their share of delta.
-            self._n_rounds = memory.get("n_rounds")
+            self._known, self._n_rounds = known, memory.get("n_rounds")
 
     def forget(self) -> None:
         """Forget the reward and its answers."""

@@ -13,9 +13,10 @@ from superarm.core.showing import one_line
 class RandomSets:
     """k arms uniformly at random, whatever theta is.
 
-    No evaluations, k draws. theta is checked, but not used. Among other feasible sets than those of
-    k arms, it picks the best set for random values of the arms. Every set to which no arm can be
-    added has a positive probability; with constraints on availability alone, all have the same.
+    No evaluations, k draws. theta is checked, but not used. Within other
+    feasible sets than all sets of k arms, it picks the best set for random values of the arms.
+    Every set to which no arm can be added has a positive probability. With constraints on
+    availability alone, all sets have the same probability.
 
     Examples
     --------

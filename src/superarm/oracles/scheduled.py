@@ -24,9 +24,10 @@ from superarm.core import (
 )
 from superarm.core.arguments import IndexArray, as_arms, as_count
 from superarm.core.limits import check_sets
-from superarm.core.optional import Forgetful, Stateful
 from superarm.core.replays import must_replay
 from superarm.core.showing import one_line
+from superarm.core.states import refusing
+from superarm.oracles._state import forget_inner, inner_state, load_inner
 
 # "Rarely" is the name of this oracle in files of earlier versions.
 _KINDS = ("Scheduled", "Rarely")
@@ -128,10 +129,11 @@ class Scheduled:
             "round": self._round,
             "arms": None if self._arms is None else self._arms.tolist(),
             "n_arms": self._n_arms,
-            "asked": self.oracle.state() if isinstance(self.oracle, Stateful) else None,
+            "asked": inner_state(self.oracle),
         }
         return {**state, "within": True} if self._within else state
 
+    @refusing("Scheduled")
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         if not isinstance(state, dict) or state.get("oracle") not in _KINDS:
@@ -139,16 +141,14 @@ class Scheduled:
         n_arms = as_count(state["n_arms"], "state['n_arms']")
         arms = None if state["arms"] is None else as_arms(state["arms"], n_arms)
         t = as_count(state["round"], "state['round']")
-        if isinstance(self.oracle, Stateful) and state.get("asked") is not None:
-            self.oracle.load(state["asked"])
+        load_inner(self.oracle, state.get("asked"))
         self._round, self._arms, self._n_arms = t, arms, n_arms
         self._within = bool(state.get("within", False))
 
     def forget(self) -> None:
         """Run the oracle in the next round, and let it forget its reward."""
         self._arms = None
-        if isinstance(self.oracle, Forgetful):
-            self.oracle.forget()
+        forget_inner(self.oracle)
 
     def _is_due(self, arms: IndexArray, feasible: FeasibleSets, n_arms: int) -> bool:
         """Whether the oracle has to run: by the schedule, or since the last set does not fit."""

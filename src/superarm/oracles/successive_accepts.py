@@ -100,7 +100,7 @@ class SuccessiveAccepts:
         self.report = SuccessiveAcceptsReport(
             np.flatnonzero(decided == _ACCEPTED), np.flatnonzero(decided == _REJECTED)
         )
-        # Open arms first, the least seen of them; then accepted arms, and no others but for ties.
+        # Open arms first, the least seen before others. Then accepted arms, and rejected ones last.
         return top_k(3 * (decided == _OPEN) + decided - counts / (1 + counts), sets.k, rng=rng)
 
     def check_sets(self, feasible: FeasibleSets) -> None:

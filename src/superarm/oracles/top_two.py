@@ -186,7 +186,7 @@ def _urgency(wanted: list[int], rest: FloatArray, feasible: FeasibleSets) -> Flo
         values = rest.copy()
         values[wanted] = 1 + np.arange(len(wanted), 0, -1)
         return values
-    # Halves, so that no arm is outweighed by all those that come after it.
+    # Halves, so that each arm outweighs all later ones together.
     halves = 0.5 ** np.arange(len(wanted))
     values = rest * 0.5 ** len(wanted) / (4 * max(1, feasible.n_most))
     values[wanted] = halves

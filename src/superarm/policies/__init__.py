@@ -20,9 +20,9 @@ from superarm.oracles import (
     ESCBIndex,
     GroupTesting,
     LazySingletons,
-    Singletons,
     TopK,
 )
+from superarm.policies._usual import or_singletons, plain_learned_beta
 from superarm.policies.baselines import (
     epsilon_greedy,
     exp3,
@@ -83,15 +83,9 @@ def cts(
     """
     warn_of_own_draws(as_feasible(k, n_arms_of(reward)))
     pair = _as_pair(prior)
-    belief: BetaBelief | LearnedBetaBelief
-    if pair is None:
-        # With these settings draws have the law of the posteriors.
-        belief = LearnedBetaBelief(
-            reward.n_arms, shared=0.0, optimism=0.0, spread=1.0, stay_after=0, wide=False
-        )
-    else:
-        belief = BetaBelief(reward.n_arms, pair)
-    return Policy(belief, _or_singletons(oracle), reward, k)
+    n_arms = reward.n_arms
+    belief = plain_learned_beta(n_arms) if pair is None else BetaBelief(n_arms, pair)
+    return Policy(belief, or_singletons(oracle), reward, k)
 
 
 def thompson(
@@ -109,7 +103,9 @@ def thompson(
     b), or "flat" for (1, 1), it is a `SharedSeedBelief`. ``shared`` is the part of the seed that
     all arms share, by default 1 - 1/k and at least 0.8: the k places of a set explore about as much
     together as one place with a seed of its own. ``horizon`` is the number of rounds, if it is
-    known. The default oracle is `TopK` for additive rewards, else `LazySingletons`.
+    known. The default oracle is `TopK` for additive rewards, else `LazySingletons`. All outcomes
+    have the same weight: for means that change, use a belief that forgets, such as
+    `DiscountedBetaBelief`.
 
     Examples
     --------
@@ -175,7 +171,7 @@ def cucb(
     >>> cucb(sa.LinearReward(5), k=2).belief.exploration  # as in the paper of CUCB
     1.5
     """
-    return Policy(UCBBelief(n_arms_of(reward), clip=clip), _or_singletons(oracle), reward, k)
+    return Policy(UCBBelief(n_arms_of(reward), clip=clip), or_singletons(oracle), reward, k)
 
 
 def single_seed_ts(
@@ -191,7 +187,7 @@ def single_seed_ts(
     >>> type(single_seed_ts(sa.LinearReward(5), k=2).belief).__name__
     'SingleSeedBelief'
     """
-    return Policy(SingleSeedBelief(n_arms_of(reward)), _or_singletons(oracle), reward, k)
+    return Policy(SingleSeedBelief(n_arms_of(reward)), or_singletons(oracle), reward, k)
 
 
 def escb(reward: Reward, k: int | FeasibleSets, *, c: float = 0.0, limit: int = 10_000) -> Policy:
@@ -209,11 +205,6 @@ def escb(reward: Reward, k: int | FeasibleSets, *, c: float = 0.0, limit: int = 
     belief = MeanBelief(n_arms_of(reward))
     # The oracle reads the counts from the same belief that the policy updates.
     return Policy(belief, ESCBIndex(belief, c=c, limit=limit), reward, k)
-
-
-def _or_singletons(oracle: Oracle | None) -> Oracle:
-    """The given oracle, or Oracle+ of the paper."""
-    return Singletons() if oracle is None else oracle
 
 
 def _as_pair(prior: Prior) -> tuple[ArrayLike, ArrayLike] | None:

@@ -13,8 +13,8 @@ from superarm.oracles import (
     EpsilonRandom,
     ExploreThenCommit,
     RandomSets,
-    Singletons,
 )
+from superarm.policies._usual import or_singletons
 
 
 def epsilon_greedy(
@@ -35,7 +35,7 @@ def epsilon_greedy(
     >>> epsilon_greedy(sa.LinearReward(5), k=2, epsilon=0.05).oracle.epsilon
     0.05
     """
-    explorer = EpsilonRandom(oracle or Singletons(), epsilon)
+    explorer = EpsilonRandom(or_singletons(oracle), epsilon)
     return Policy(MeanBelief(n_arms_of(reward)), explorer, reward, k)
 
 
@@ -52,7 +52,7 @@ def explore_then_commit(
     >>> explore_then_commit(sa.LinearReward(5), k=2, n_explore=10).oracle.n_explore
     10
     """
-    explorer = ExploreThenCommit(oracle or Singletons(), n_explore)
+    explorer = ExploreThenCommit(or_singletons(oracle), n_explore)
     # With unseen = 0, the policy never commits to an arm that was pulled but whose outcome was not
     # seen.
     return Policy(MeanBelief(n_arms_of(reward), unseen=0.0), explorer, reward, k)

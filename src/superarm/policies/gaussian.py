@@ -5,7 +5,7 @@ from __future__ import annotations
 from superarm.beliefs import FlatGaussianBelief
 from superarm.core import FeasibleSets, Oracle, Policy, Reward, as_feasible
 from superarm.core.members import n_arms_of
-from superarm.oracles import Singletons
+from superarm.policies._usual import or_singletons
 
 
 def cts_gaussian(
@@ -28,7 +28,7 @@ def cts_gaussian(
     1.0
     """
     belief = FlatGaussianBelief(n_arms_of(reward), boost=beta, shared=shared)
-    return Policy(belief, oracle or Singletons(), reward, k)
+    return Policy(belief, or_singletons(oracle), reward, k)
 
 
 def bg_cts(
@@ -51,4 +51,4 @@ def bg_cts(
     """
     n_most = max(1, as_feasible(k, n_arms_of(reward)).n_most)
     belief = FlatGaussianBelief(reward.n_arms, boost=1 + lam, set_size=n_most, shared=shared)
-    return Policy(belief, oracle or Singletons(), reward, k)
+    return Policy(belief, or_singletons(oracle), reward, k)

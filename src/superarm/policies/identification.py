@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from superarm.beliefs import LearnedBetaBelief, MeanBelief
+from superarm.beliefs import MeanBelief
 from superarm.core import FeasibleSets, Policy, Reward
 from superarm.core.arguments import as_count
 from superarm.core.members import n_arms_of
 from superarm.oracles import CLUCB, LUCB, SuccessiveAccepts, TopTwo
+from superarm.policies._usual import plain_learned_beta
 
 
 def top_two(
@@ -27,10 +28,7 @@ def top_two(
     >>> type(policy.belief).__name__, type(policy.oracle).__name__
     ('LearnedBetaBelief', 'TopTwo')
     """
-    # With these settings draws have the law of the posteriors.
-    belief = LearnedBetaBelief(
-        n_arms_of(reward), shared=0.0, optimism=0.0, spread=1.0, stay_after=0, wide=False
-    )
+    belief = plain_learned_beta(n_arms_of(reward))
     if best is not None and as_count(best, "best", least=1) > reward.n_arms:
         raise ValueError(f"best must be between 1 and {reward.n_arms} (n_arms), got {best}")
     return Policy(belief, TopTwo(belief, n_draws=n_draws, best=best), reward, k)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray, as_answer
 from superarm.core.stopping import may_stop
 
 _LONGEST_PAUSE_S = 60.0
@@ -30,7 +30,7 @@ class Once:
     def __call__(self, arms: IndexArray, means: FloatArray) -> float:
         """The answer."""
         try:
-            return float(self.fn(arms, means))
+            return as_answer(self.fn(arms, means))
         except Exception as error:  # the function is the user's and may fail in any way
             error.add_note(f"The reward failed for {_shown(arms, means)}. {_ADVICE}.")
             raise
@@ -82,7 +82,7 @@ class Attempts:
         args = arms.copy(), means.copy()
         limit = self.timeout_s
         answer = self.fn(*args) if limit is None else in_time(self.fn, args, limit)
-        value = float(answer)
+        value = as_answer(answer)
         if not math.isfinite(value):
             raise ValueError(f"a reward must be a finite number, got {value}")
         return value

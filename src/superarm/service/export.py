@@ -18,8 +18,8 @@ from superarm.sessions import decision_number
 def export(store: Store, bandit: Bandit, folder: Path) -> list[Path]:
     """Write all decisions in the log of a bandit, and return the paths of the files.
 
-    Raises DamagedLogError if the log is not what was written. The outcomes are those that were
-    told, even if the bandit's expiry replaced missing ones.
+    Raises DamagedLogError if the log is not what was written. The outcomes are as clients sent
+    them, even if the bandit's expiry replaced missing ones.
     """
     arms = names_of(chain.spec_of(chain.first_event(store, bandit)))
     seq, digest = chain.beginning(store, bandit)

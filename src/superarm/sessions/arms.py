@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm.core import Counted, FeasibleSets, KOfM, Policy, Reward, as_feasible
-from superarm.core.arguments import IndexArray
+from superarm.core.arguments import IndexArray, as_number
 from superarm.core.optional import Forgetful, Growable
 from superarm.sessions.decisions import Name
 from superarm.sets import Feasible, Group
@@ -80,7 +80,14 @@ class NamedArms:
         """The numbers of some arms."""
         given = _as_list(names)
         # True equals 1 as a key, but nobody means arm 1 by it.
-        unknown = [name for name in given if isinstance(name, bool) or name not in self.numbers]
+        try:
+            unknown = [name for name in given if isinstance(name, bool) or name not in self.numbers]
+        except TypeError:  # a list cannot be looked up
+            wrong = next(name for name in given if not isinstance(name, Hashable))
+            raise TypeError(
+                f"a name must be a string or a whole number, got {wrong!r}; write *{wrong!r} for "
+                f"several names"
+            ) from None
         if unknown:
             raise ValueError(f"names must be of the session's arms, got {unknown[0]!r}")
         return [self.numbers[name] for name in given]
@@ -129,7 +136,10 @@ class NamedArms:
         by_number = None
         if weights is not None:
             by_number = np.zeros(len(self))
-            by_number[self.of(weights)] = list(weights.values())
+            by_number[self.of(weights)] = [
+                as_number(+heavy if isinstance(heavy, bool) else heavy, f"the weight of {name!r}")
+                for name, heavy in weights.items()
+            ]
         constraints: dict[str, Any] = {
             "available": None if available is None else self._each(available, "available"),
             "must": self._each(must, "must"),

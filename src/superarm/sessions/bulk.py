@@ -56,7 +56,7 @@ def tell_many(
 ) -> list[tuple[Name, ...]]:
     """Learn outcomes of many decisions. Returns the arms whose outcomes were new, per decision.
 
-    The same as one ``Session.tell`` per decision, except that nothing is learnt if one is refused.
+    The same as one ``Session.tell`` per decision, except that nothing is learned if one is refused.
     """
     with session._lock:
         now = session._unlocked
@@ -78,7 +78,7 @@ def tell_many(
 
 
 def _check_repeated(records: list[Record], news: list[dict[int, float]]) -> None:
-    """Refuse two outcomes of one arm of one decision before the first of them is learnt."""
+    """Refuse two outcomes of one arm of one decision before the first of them is learned."""
     seen: dict[tuple[str, int], float] = {}
     for record, new in zip(records, news, strict=True):
         id = record.decision.id

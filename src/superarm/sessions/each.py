@@ -1,6 +1,6 @@
 """Decisions that are asked for at the same time, and outcomes that come at the same time.
 
-Each decision has a round of its own. Nothing is learnt between them, so their samples are
+Each decision has a round of its own. Nothing is learned between them, so their samples are
 independent draws from the same belief, by few calls of numpy. Their law is that of as many calls of
 `Session.ask`.
 """
@@ -36,7 +36,7 @@ def asks_each(session: Session) -> bool:
 
 
 def most_each(session: Session) -> int:
-    """How many decisions `ask_each` can make, once those that are due have expired.
+    """How many decisions `ask_each` can make, once all due decisions have expired.
 
     No more than until another one is due.
     """
@@ -118,7 +118,7 @@ def tell_each(
                 made.append(error)
                 continue
             news.append(new)
-            # Before they are learnt: nothing of this needs the belief.
+            # Before they are learned: nothing of this needs the belief.
             is_complete = now.remember(record, new)
             made.append(Told([names[arm] for arm in new], is_complete, record.status))
         learn(now, news)
@@ -179,7 +179,7 @@ def records_of(
 
 def learn(session: UnlockedSession, told: Iterable[Mapping[int, float]]) -> None:
     """Learn outcomes by number, one mapping per decision, as `Policy.tell` does one by one."""
-    # Ascending, so that what is learnt does not depend on the ranking of the arms.
+    # Ascending, so that what is learned does not depend on the ranking of the arms.
     rows = [(sorted(outcomes), outcomes) for outcomes in told if outcomes]
     arms = [numbers for numbers, _ in rows]
     outcomes = [[known[arm] for arm in numbers] for numbers, known in rows]

@@ -25,7 +25,7 @@ class Expiry:
         it.
     missing
         The outcome of the arms that have none when the decision expires, in [0, 1]: for example 0
-        for items that nobody clicked. None if nothing is to be learnt from them.
+        for items that nobody clicked. None if nothing is to be learned from them.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from superarm.sessions.ledger import Record
 
 
 class Feedback(NamedTuple):
-    """Arms, their outcomes, and their places; None if these are not known, or not learnt from.
+    """Arms, their outcomes, and their places; None if these are not known, or not learned from.
 
     The first ``n_before`` were told earlier. The others are in ascending order.
     """
@@ -29,7 +29,7 @@ class Feedback(NamedTuple):
 def feedback_of(record: Record, outcomes: Mapping[int, float], belief: Any) -> Feedback:
     """Some outcomes of a decision, by number, for `Policy.tell`."""
     known, ranked = outcomes, record.decision.ranked
-    # Ascending, so that what is learnt does not depend on the ranking of the arms.
+    # Ascending, so that what is learned does not depend on the ranking of the arms.
     told = sorted(known)
     n_before = 0
     if ranked and record.outcomes and offers(belief, LearnsLists):

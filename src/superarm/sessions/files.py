@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superarm.errors import SessionFileError
 
@@ -124,9 +125,9 @@ def previous(path: Path) -> Path:
 def write(path: Path, data: bytes) -> None:
     """Replace a file, so that the path has either the old bytes or the new ones at any moment.
 
-    The steps: write the bytes to a temporary file in the same folder and flush them to the disk;
-    keep the old file, if it is whole, as ``.previous``; rename the new file to the path; and flush
-    the folder.
+    The bytes go to a temporary file in the same folder and are flushed to the disk. The old file,
+    if it is whole, is kept as ``.previous``. Then the new file is renamed to the path, and the
+    folder is flushed.
     """
     path = Path(os.path.realpath(path))
     # The real path: a link stays a link, and its target is replaced.
@@ -236,23 +237,33 @@ def _without_arrays(value: Any, name: str, arrays: dict[str, Any]) -> Any:
             key: _without_arrays(item, f"{name}/{key}" if name else key, arrays)
             for key, item in value.items()
         }
-    if isinstance(value, np.ndarray):
-        if value.ndim == 1 and len(value) >= _LONG and value.dtype.kind in "if":
-            kind = np.float64 if value.dtype.kind == "f" else np.int64
-            arrays[name] = value.astype(kind, copy=False)
-            return {"$npy": name}
+    if isinstance(value, np.ndarray) and not (value.ndim == 1 and value.dtype.kind in "if"):
         value = value.tolist()
-    if isinstance(value, list):
-        kinds = set(map(type, value))
-        if len(value) < _LONG and kinds.isdisjoint((dict, list, np.ndarray)):
-            return value
-        if len(value) >= _LONG and kinds in ({float}, {int}):
-            arrays[name] = np.array(value, np.float64 if float in kinds else np.int64)
-            return {"$npy": name}
-        return [
-            _without_arrays(item, f"{name}/{place}", arrays) for place, item in enumerate(value)
-        ]
-    return value
+    numbers = _long_numbers(value)
+    if numbers is not None:
+        arrays[name] = numbers
+        return {"$npy": name}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if not isinstance(value, list):
+        return value
+    # A short list of plain values needs no look at each.
+    if len(value) < _LONG and set(map(type, value)).isdisjoint((dict, list, np.ndarray)):
+        return value
+    return [_without_arrays(item, f"{name}/{place}", arrays) for place, item in enumerate(value)]
+
+
+def _long_numbers(value: Any) -> NDArray[Any] | None:
+    """A long list of floats or of whole numbers, or a flat array of them; None for the rest."""
+    if not isinstance(value, list | np.ndarray) or len(value) < _LONG:
+        return None
+    if isinstance(value, np.ndarray):
+        is_float = value.dtype.kind == "f"
+    elif (kinds := set(map(type, value))) in ({float}, {int}):
+        is_float = float in kinds
+    else:
+        return None
+    return np.asarray(value, np.float64 if is_float else np.int64)
 
 
 def _with_arrays(value: Any, archive: zipfile.ZipFile) -> Any:

@@ -25,7 +25,7 @@ class Pace:
     every_s, least_s
         The longest and the shortest wait, in seconds.
     share
-        How many decisions a snapshot may lack, as a share of those that it knows.
+        How many decisions a snapshot may lack, as a share of the decisions in it.
     wait_s
         The present wait, counted from the last snapshot.
 

@@ -168,7 +168,7 @@ class Session(SessionView):
         The same outcome again changes nothing. A different outcome for the same arm is a
         `ConflictError`, an unknown id an `UnknownDecisionError`, and a new outcome of an expired
         decision an `ExpiredDecisionError`, unless ``expiry.late`` is "ignore". After an error
-        nothing of the call is learnt.
+        nothing of the call is learned.
         """
         with self._lock:
             return self._unlocked.tell(decision, outcomes)
@@ -233,7 +233,7 @@ class Session(SessionView):
                 session.arms.add(new)
 
     def retire(self, *names: Name) -> None:
-        """Stop picking some arms. Their numbers and beliefs stay; late outcomes are learnt."""
+        """Stop picking some arms. Their numbers and beliefs stay; late outcomes are learned."""
         with self._lock:
             self._unlocked.set_retired(names, True)
 

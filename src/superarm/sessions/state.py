@@ -162,7 +162,8 @@ def mark_of(session: UnlockedSession) -> dict[str, Any]:
     state: Any = session.rng.bit_generator.state
     position = f"{state['state']['state']:032x}{state['has_uint32']:x}{state['uinteger']:08x}"
     mark: dict[str, Any] = {"rng": position, "evaluations": policy.reward.evaluations}
-    level = getattr(policy.belief, "level", None)  # of a belief that `HasLevel`
+    # As `offers` with `HasLevel`, without another call in each decision of a service.
+    level = getattr(policy.belief, "level", None)
     if level is not None:
         mark["level"] = list(level)
     heard = None if session.listener is None else session.listener.heard

@@ -255,7 +255,7 @@ class UnlockedSession:
     def _choose(
         self, feasible: FeasibleSets, context: Context | None
     ) -> tuple[IndexArray, dict[str, Any], Evidence]:
-        """The policy's set, best first; what a decision says about it; and why it was chosen."""
+        """The policy's set, best first, what a decision says about it, and why it was chosen."""
         policy, oracle = self.policy, self.policy.oracle
         before = oracle.report
         arms, theta = policy.decide(rng=self.rng, feasible=feasible, context=context)

@@ -41,6 +41,11 @@ def taught_policy(
     >>> sa.Session.from_log(log, k=2, seed=1).names
     ('jam', 'pie', 'tea')
     """
+    if not isinstance(log, ShownLog):
+        raise TypeError(
+            f"log must be a ShownLog, got {type(log).__name__}; make one with "
+            f"superarm.offpolicy.ShownLog.of(rows, item=..., outcome=..., round=...)"
+        )
     if policy is None:
         if k is None:
             raise TypeError("a session from a log needs k, or a policy, got neither")

@@ -60,7 +60,7 @@ def as_edges(
     return ends[0], ends[1]
 
 
-def as_values(
+def edge_values(
     values: ArrayLike, used: IndexArray | slice, n_arms: int, *, rng: np.random.Generator
 ) -> FloatArray:
     """A number per edge that is used; equal numbers are told apart at random, by very little."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from superarm.core.arguments import IndexArray, as_arms, as_flag
 from superarm.core.showing import one_line
 from superarm.sets import _edges
-from superarm.sets._edges import as_edges, as_values
+from superarm.sets._edges import as_edges, edge_values
 
 
 class Matchings:
@@ -72,7 +72,7 @@ class Matchings:
         """The matching of the largest sum of values, shape (n_arms,), ascending."""
         from scipy.optimize import linear_sum_assignment  # slow to import
 
-        worth = as_values(values, slice(None), self.n_arms, rng=rng)
+        worth = edge_values(values, slice(None), self.n_arms, rng=rng)
         # A cell without an arm is a pair that is not made: worth nothing or, in full matchings,
         # less than all other pairs together.
         # Below what any matching can gain by leaving out a pair.

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
 from superarm.core.showing import one_line
 from superarm.sets import _edges
-from superarm.sets._edges import as_edges, as_values
+from superarm.sets._edges import as_edges, edge_values
 
 # A value may exceed 1 by this much: it is rounding.
 _ROUNDING = 1e-9
@@ -98,7 +98,7 @@ class Paths:
 
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
         """The best path for values of shape (n_arms,), ascending."""
-        worth = as_values(values, self._used, self.n_arms, rng=rng)
+        worth = edge_values(values, self._used, self.n_arms, rng=rng)
         if self.acyclic:
             # Levels rise along every edge. A toll per level costs the same on all paths, and makes
             # the cost of every edge positive, which Dijkstra needs.

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from superarm.core.arguments import IndexArray, as_arms
 from superarm.core.showing import one_line
 from superarm.sets import _edges
-from superarm.sets._edges import as_edges, as_values
+from superarm.sets._edges import as_edges, edge_values
 
 
 class SpanningTrees:
@@ -64,7 +64,7 @@ class SpanningTrees:
 
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
         """The tree of the largest sum of values, shape (n_arms,), ascending."""
-        worth = as_values(values, slice(None), self.n_arms, rng=rng)
+        worth = edge_values(values, slice(None), self.n_arms, rng=rng)
         # Only the order of the edges matters. Ranks are never 0, which would be no edge.
         ranks = np.empty(self.n_arms)
         ranks[np.argsort(-worth, kind="stable")] = np.arange(1, self.n_arms + 1)

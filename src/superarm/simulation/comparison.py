@@ -131,7 +131,8 @@ def compare(
     policies
         By name: ``build(reward, k)`` makes a new policy, as `thompson` and `cucb` do.
     draw
-        ``draw(rng)`` makes the `Instance` of a run.
+        ``draw(rng)`` makes the `Instance` of a run. For an environment of your own, a
+        `ChangingInstance` finds the best set.
     n_runs, horizon, seed, executor
         As in `replicate`. At least two runs.
 
@@ -149,8 +150,19 @@ def compare(
     >>> bool(found.final()["Thompson"].mean() < found.final()["random"].mean())
     True
     """
+    if not isinstance(policies, Mapping):
+        raise TypeError(
+            f"policies must be a dict with a name for each function, such as "
+            f"{{'Thompson': superarm.thompson}}, got {type(policies).__name__}"
+        )
     if not policies:
         raise ValueError("policies must have at least one policy, got none")
+    for name, build in policies.items():
+        if not callable(build):
+            raise TypeError(
+                f"the policy {name!r} must be a function of a reward and k that makes a new "
+                f"policy, got {type(build).__name__}; write lambda reward, k: ..."
+            )
     n_runs = as_count(n_runs, "n_runs", least=2)
     options: Any = {"n_runs": n_runs, "horizon": horizon, "seed": seed, "executor": executor}
     return Comparison(
@@ -167,6 +179,12 @@ class _Make:
 
     def __call__(self, rng: np.random.Generator) -> tuple[Policy, Instance]:
         instance = self.draw(rng)
+        if not (hasattr(instance, "reward") and hasattr(instance, "best_value")):
+            raise TypeError(
+                f"draw must return an Instance, got {type(instance).__name__}; of an environment "
+                f"make one with superarm.simulation.ChangingInstance(environment, reward, k), "
+                f"which finds the best set"
+            )
         return self.build(instance.reward, instance.k), instance
 
 

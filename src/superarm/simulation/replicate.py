@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, as_completed
+from contextlib import suppress
+from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -11,6 +14,9 @@ from superarm.core import Environment, Policy
 from superarm.core.arguments import as_count
 from superarm.simulation.simulate import Order, simulate
 from superarm.simulation.trace import Trace
+
+# By their ids, the beliefs that have played and are still in use: a run must not go on with one.
+_PLAYED: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 Make = Callable[[np.random.Generator], tuple[Policy, Environment]]
 
@@ -80,14 +86,27 @@ def run_one(
         np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, i)))
         for i in range(3)
     )
-    policy, environment = make(make_rng)
-    if policy.evaluations:
-        raise ValueError(
-            "make must return a new policy for each run, got one that has already made evaluations"
-        )
+    made = make(make_rng)
+    if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], Policy)):
+        raise TypeError(f"make must return a policy and an environment, got {made!r:.100}")
+    policy, environment = made
+    _check_new(policy)
     return simulate(
         policy, environment, horizon=horizon, rng=policy_rng, world_rng=environment_rng, order=order
     )
+
+
+def _check_new(policy: Policy) -> None:
+    """Refuse a policy that has evaluated a reward, or a belief that has played in another run."""
+    belief = policy.belief
+    if policy.evaluations or _PLAYED.get(id(belief)) is belief:
+        raise ValueError(
+            "make must return a new policy with a new belief for each run, got one that has "
+            "already played; create both inside make"
+        )
+    # A belief with slots may not allow references that do not keep it.
+    with suppress(TypeError):
+        _PLAYED[id(belief)] = belief
 
 
 def _with_executor(

@@ -6,7 +6,6 @@ another order.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
@@ -76,26 +75,19 @@ def simulate(
     horizon = as_count(horizon, "horizon")
     _check(policy, environment, order)
     # Valuing the sets is the experimenter's work: it must not count as the policy's evaluations.
-    counted = policy.reward
-    true_reward = counted.uncounted if reward is None else reward
+    true_reward = policy.reward.uncounted if reward is None else reward
     recorder = Recorder(policy, environment, true_reward, horizon)
     ask = policy.ask if order == "ascending" else partial(_best_first, policy)
     pull = _observe if isinstance(environment, Observes) else _pull
     contexts: Any = environment if isinstance(environment, GivesContext) else None
+    world_rng = world_rng or rng
     for t in range(horizon):
-        known = {"context": contexts.context(rng=world_rng or rng)} if contexts is not None else {}
-        # Only the decision is timed and counted, not the environment.
-        before, start = counted.evaluations, time.perf_counter()
-        arms = ask(rng=rng, **known)
-        ask_s, evaluations = time.perf_counter() - start, counted.evaluations - before
-        # Before the pull, since a pull may change the means that this round is valued with.
-        recorder.asked(t, arms, ask_s=ask_s, evaluations=evaluations)
-        shown, seen, outcomes = pull(environment, arms, rng=world_rng or rng)
+        known = {} if contexts is None else {"context": contexts.context(rng=world_rng)}
+        arms = recorder.ask(t, ask, rng=rng, **known)
+        shown, seen, outcomes = pull(environment, arms, rng=world_rng)
         recorder.outcomes[t, : len(shown)] = shown
-        # Places matter only if not all arms of the set were seen.
-        places = _places(arms, seen) if len(seen) < len(arms) else None
         # Only what was seen: a NaN would be refused.
-        policy.tell(seen, outcomes, rng=rng, places=places, **known)
+        policy.tell(seen, outcomes, rng=rng, places=_places(arms, seen), **known)
         if progress is not None:
             progress(t + 1)
     return recorder.trace()
@@ -126,7 +118,12 @@ def _pull(
 
 
 def _places(arms: IndexArray, seen: IndexArray) -> IndexArray | None:
-    """The places of the arms that were seen; None if some of these are not in the set."""
+    """The places of the arms that were seen.
+
+    None if the whole set was seen, or arms outside it: then places do not matter.
+    """
+    if len(seen) >= len(arms):
+        return None
     places = {arm: place for place, arm in enumerate(arms.tolist())}
     found = [places.get(arm) for arm in seen.tolist()]
     return None if None in found else np.array(found, np.intp)

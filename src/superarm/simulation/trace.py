@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -92,8 +94,9 @@ class Trace:
         best = self.best_value if best_value is None else best_value
         if np.isnan(best).any():
             raise ValueError(
-                "regret needs best_value, the value of the best set: this environment did not "
-                "know it"
+                "regret needs best_value, the value of the best set, and this environment did not "
+                "know it; pass it, or simulate with superarm.simulation.ChangingInstance("
+                "environment, reward, k), which finds the best set"
             )
         # Sum over t of r(S*; mu) - r(S_t; mu): by values at the true means, not by outcomes, so
         # that the noise of the outcomes is not part of it.
@@ -128,17 +131,23 @@ class Recorder:
         self.outcomes = np.full(shape, np.nan)
         self.evaluations = np.empty(horizon, np.intp)
         self.ask_s = np.empty(horizon)
+        self._counted = policy.reward
         self.true_values = TrueValues(environment, reward, self.arms, self.outcomes)
         self.true_values.before_round(0)
         # Without known means or best values there is nothing to note in a round.
         self._notes = isinstance(environment, KnownMeans | KnownBest)
 
-    def asked(self, t: int, arms: IndexArray, *, ask_s: float, evaluations: int) -> None:
-        """In round t the policy chose these arms."""
+    def ask(self, t: int, ask: Callable[..., IndexArray], **asked: Any) -> IndexArray:
+        """The arms that the policy chooses in round t. Only this is timed and counted."""
+        before, start = self._counted.evaluations, time.perf_counter()
+        arms = ask(**asked)
+        self.ask_s[t] = time.perf_counter() - start
+        self.evaluations[t] = self._counted.evaluations - before
         self.arms[t, : len(arms)] = arms
-        self.ask_s[t], self.evaluations[t] = ask_s, evaluations
+        # Before the pull, since a pull may change the means that this round is valued with.
         if self._notes:
             self.true_values.before_round(t)
+        return arms
 
     def trace(self) -> Trace:
         """The finished trace."""
@@ -170,6 +179,7 @@ class TrueValues:
         self.values, self.best = np.empty(len(arms)), np.empty(len(arms))
         self._start = 0
         self._mu: FloatArray | None = None
+        self._copy: FloatArray | None = None  # of mu, to find out whether it was written into
         self._best_value = math.nan
 
     def before_round(self, t: int) -> None:
@@ -182,7 +192,12 @@ class TrueValues:
         )
         if mu is not self._mu or not is_same_best:
             self._finish(t)
-            self._mu, self._best_value = mu, best_value
+            if mu is not self._mu:
+                self._mu = mu
+                self._copy = mu.copy() if isinstance(mu, np.ndarray) else None
+            self._best_value = best_value
+        else:
+            self._check(self.arms[t])  # of this round only: there may be a million arms
 
     def result(self) -> tuple[FloatArray, float | FloatArray]:
         """The values, shape (T,), and the best value: one number if it never changed."""
@@ -191,8 +206,19 @@ class TrueValues:
         is_constant = np.array_equal(self.best, constant, equal_nan=True)
         return self.values, self._best_value if is_constant else self.best
 
+    def _check(self, arms: IndexArray | slice) -> None:
+        """Refuse means that changed in the same array: the rounds before cannot be valued."""
+        mu, before = self._mu, self._copy
+        if mu is not None and before is not None and not np.array_equal(mu[arms], before[arms]):
+            raise ValueError(
+                "mu of the environment must be a new array when the means change, but the array "
+                "was written into; write environment.mu = environment.mu + step, for example, and "
+                "not environment.mu += step"
+            )
+
     def _finish(self, stop: int) -> None:
         """Value the rounds since the last change, up to but not including ``stop``."""
+        self._check(slice(None))
         rounds = slice(self._start, stop)
         if self._start < stop:
             self.values[rounds] = _values(

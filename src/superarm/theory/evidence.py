@@ -110,7 +110,7 @@ def information(
 
     def of(arms: IndexArray) -> FloatArray:
         own = _log_likelihood(n[arms], s[arms], _mean(n[arms], s[arms]))
-        # Not below 0 but for rounding.
+        # Below 0 only by rounding.
         return np.maximum(own - _log_likelihood(n[arms], s[arms], pooled), 0.0)
 
     return of(i), of(j)

@@ -1,4 +1,4 @@
-"""A log that is written now is, but for the ranking and the answers, that from before the redesign.
+"""A log that is written now equals the log from before the redesign in almost everything.
 
 With its decisions in the order of the arms, and without the answers of rewards in its marks, it is
 the earlier log byte for byte. This earlier log is then replayed.

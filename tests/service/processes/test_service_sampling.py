@@ -45,7 +45,7 @@ def everywhere():
 
 
 def policy(belief, oracle, reward="linear", own=None):
-    """A policy of the service that has learnt from some rounds."""
+    """A policy of the service that has learned from some rounds."""
     made = CreateBody(
         name="any",
         arms=6,

@@ -30,15 +30,15 @@ class GroupTestingReport:
     scores
         Shape (n_tests,): the values, quantized; the values themselves if nothing is quantized.
     decoded
-        Shape (n_tests,): which tests the grades come from; with "regression", which were learnt
+        Shape (n_tests,): which tests the grades come from; with "regression", which were learned
         from.
     grades
         Shape (n_arms,): the grades phi of the arms; the k largest were chosen. With "regression",
         w_i theta_i.
     explained
         With "regression", the share of the variance of scores that the weights predicted before
-        they learnt from them, over about the last 50 rounds and within the size of tests that tells
-        most. Below one half, the reward is far from any function of a weighted sum, or not learnt
+        they learned from them, over about the last 50 rounds, for the size of tests that tells
+        most. Below one half, the reward is far from any function of a weighted sum, or not learned
         yet. None if it is unknown, and for the other decoders.
     certified
         Always False: the answer is right with a probability, not for certain.

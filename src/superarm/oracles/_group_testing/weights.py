@@ -15,7 +15,7 @@ from superarm.oracles._group_testing.design import Design, Grouped, sums_at
 
 # How much of what is known of an intercept is kept per round: it looks back about 50 rounds.
 _KEEP_C = 0.98
-# How fast the intercept of a class that is not learnt from follows the tests of a round.
+# How fast the intercept of a class that is not learned from follows the tests of a round.
 _FOLLOW = 0.1
 # Fewer tests of a class than this do not show in the first round that the reward is no sum.
 _ENOUGH = 20
@@ -31,7 +31,7 @@ _LATER = ("gain", *SUMS[3:])
 
 
 class Weights:
-    """w and c of r(S; theta) ≈ c + g · sum over S of w_i theta_i, learnt from tests of all rounds.
+    """w and c of r(S; theta) ≈ c + g · sum over S of w_i theta_i, learned from tests of all rounds.
 
     A Kalman filter that keeps the variance v_i of each weight and none of their covariances, which
     random tests keep small. Tests come in classes by their expected size, and each class has its
@@ -50,8 +50,8 @@ class Weights:
     them the steps, so that noise averages out. Only intercepts go on following the last 50 rounds,
     because the means of the rounds change and a curved reward is another straight line elsewhere.
 
-    Classes that tell little are watched but not learnt from. So a reward that saturates is learnt
-    from small tests, and a reward in which a single arm is below the quantizer's step is learnt
+    Classes that tell little are watched but not learned from. So a reward that saturates is learned
+    from small tests, and a reward in which a single arm is below the quantizer's step is learned
     from large tests. A factor common to all weights is known less well than their ratios, which
     alone decide.
 
@@ -78,7 +78,7 @@ class Weights:
         use: NDArray[np.bool_],
         floor: float,
     ) -> NDArray[np.bool_]:
-        """Move towards the scores of a round, as the steps above say. Which tests were learnt from.
+        """Move towards the scores of a round by the steps above. Which tests were learned from.
 
         Parameters
         ----------
@@ -103,17 +103,17 @@ class Weights:
         own = squares * self.var[made.arms]
         unsure = made.row_sums(own) + self.c_var[classes]  # 2
         self.classes.measure_noise(missed, unsure, grouped, floor)
-        learnt = use & (self.classes.telling[classes] > 0)
+        learned = use & (self.classes.telling[classes] > 0)
         spread = unsure + self.classes.noise[classes]
-        step = self._solve(made, missed, spread, learnt)  # 3
+        step = self._solve(made, missed, spread, learned)  # 3
         self.w += self.var * made.column_sums(made.x * step[made.rows])  # 4
         self.c += self.c_var * sums_at(classes, step, len(self.c))
-        self._sharpen(made, squares, own, spread, learnt)  # 5
-        self._follow(missed, use & ~learnt, classes)
+        self._sharpen(made, squares, own, spread, learned)  # 5
+        self._follow(missed, use & ~learned, classes)
         factor = self.classes.normalise()
         self.w, self.var = self.w * factor, self.var * factor**2
         self.rounds += 1
-        return learnt
+        return learned
 
     def _begin(self, made: Design, scores: FloatArray, grouped: Grouped, floor: float) -> None:
         """Start with one weight for all arms, as uncertain as the scores let it be.
@@ -175,7 +175,7 @@ class Weights:
         was_sum, middle = self.classes.is_sum, grouped.means(z)
         self.classes.measure_gain(z, middle, scores, unsure, grouped)
         if was_sum and not self.classes.is_sum and self.rounds < _EARLY:
-            # Weights that were learnt as those of a sum may differ for that reason alone.
+            # Weights that were learned as those of a sum may differ for that reason alone.
             self.var = self.var + self.w.var()
         moved = (self.classes.gain - former) * middle
         # As uncertain as it was moved, but not more than after one test.
@@ -183,23 +183,23 @@ class Weights:
         self.c_var = np.maximum(self.c_var, np.minimum(self.c_var + moved**2, self.classes.noise))
 
     def _solve(
-        self, made: Design, missed: FloatArray, spread: FloatArray, learnt: NDArray[np.bool_]
+        self, made: Design, missed: FloatArray, spread: FloatArray, learned: NDArray[np.bool_]
     ) -> FloatArray:
-        """Step 3: S a = e for the tests that are learnt from, and 0 for the others.
+        """Step 3: S a = e for the tests that are learned from, and 0 for the others.
 
         With infinite noise a test would have no part in the solution. Leaving it out is the same,
         and cheaper.
         """
         step = np.zeros(len(missed))
-        if not learnt.any():
+        if not learned.any():
             return step
-        mine, system = made.classes[learnt], made.gram(self.var)
-        if len(mine) < len(learnt):
-            places = learnt.nonzero()[0]
+        mine, system = made.classes[learned], made.gram(self.var)
+        if len(mine) < len(learned):
+            places = learned.nonzero()[0]
             system = system[places[:, None], places]
         system += np.where(mine[:, None] == mine, self.c_var[mine], 0.0)
-        np.fill_diagonal(system, spread[learnt])
-        step[learnt] = _solved(system, missed[learnt])
+        np.fill_diagonal(system, spread[learned])
+        step[learned] = _solved(system, missed[learned])
         return step
 
     def _sharpen(
@@ -208,15 +208,15 @@ class Weights:
         squares: FloatArray,
         own: FloatArray,
         spread: FloatArray,
-        learnt: NDArray[np.bool_],
+        learned: NDArray[np.bool_],
     ) -> None:
         """Step 5: the precision that a test adds to the weights of its arms and to c."""
-        taken = learnt.astype(np.float64)
+        taken = learned.astype(np.float64)
         added = made.column_sums(squares * taken[made.rows] / (spread[made.rows] - own))
         self.var = 1 / (1 / self.var + added)
         per_test = taken / (spread - self.c_var[made.classes])
         fresh = sums_at(made.classes, per_test, len(self.c))
-        # Only where something new was learnt.
+        # Only where something new was learned.
         kept = np.where(fresh > 0, _KEEP_C, 1.0)
         self.c_var = 1 / (kept / self.c_var + fresh)
 

@@ -116,7 +116,7 @@ def _in_proportion(gains: FloatArray, x: FloatArray, answered: FloatArray) -> Fl
     return np.where(known, gains * share, np.inf)
 
 
-def hoped(
+def upper_of_all(
     bases: list[Base], theta: FloatArray, lipschitz: FloatArray, *, diminishing: bool
 ) -> FloatArray:
     """``base.upper`` of the answers of all bases, one base after the other.

@@ -1,4 +1,4 @@
-"""One round of lazy greedy: the evaluations, and what is learnt from them."""
+"""One round of lazy greedy: the evaluations, and what is learned from them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.core.declarations import is_diminishing
+from superarm.core.states import refusing
 from superarm.core.warn import warn_user
 from superarm.oracles._lazy.audits import rival_to_audit
-from superarm.oracles._lazy.gains import Base, RememberedGains, hoped, pack
+from superarm.oracles._lazy.gains import Base, RememberedGains, pack, upper_of_all
+from superarm.oracles._lazy.saved_arms import as_number
 from superarm.oracles._lazy.single_arms import Audits
 from superarm.oracles._lazy.stage import Stage
 
@@ -93,6 +95,7 @@ class KnownSets:
         }
 
     @classmethod
+    @refusing("LazyGreedy")
     def of(cls, state: dict[str, Any], n_answers: int) -> KnownSets:
         """What ``state()`` described."""
         missing = [name for name in _IN_STATE if name not in state]
@@ -103,7 +106,8 @@ class KnownSets:
         known.gains.bases = [Base.of(base, len(lipschitz)) for base in state["bases"]]
         known.submodular, known.warned = bool(state["submodular"]), bool(state["warned"])
         known.shares = {int(step): float(share) for step, share in state["shares"]}
-        known.factor, known.empty = float(state["factor"]), state["empty"]
+        known.factor = as_number(state["factor"], "factor")
+        known.empty = None if state["empty"] is None else as_number(state["empty"], "empty")
         known.audits = Audits.of(state.get("audits"))
         return known
 
@@ -219,7 +223,7 @@ class GreedyRound:
         if not bases:
             return []
         # With the values that the bases had: their values now would cost evaluations.
-        bounds = hoped(bases, stage.theta, known.lipschitz, diminishing=known.diminishing)
+        bounds = upper_of_all(bases, stage.theta, known.lipschitz, diminishing=known.diminishing)
         arms = np.concatenate([base.arms for base in bases])
         places = ((bounds < gain) & stage.in_question(gain)[arms]).nonzero()[0]
         # Where the answers of each base begin among these places.
@@ -266,8 +270,8 @@ class GreedyRound:
         stage.here.add(members, stage.theta[members], bounds)
         each = np.zeros(len(stage.theta))
         each[arms] = expected
-        hoped = np.add.reduceat(each[members], ends - sizes)
-        failing = float(np.mean(values - stage.worth > hoped))
+        expected_of_groups = np.add.reduceat(each[members], ends - sizes)
+        failing = float(np.mean(values - stage.worth > expected_of_groups))
         self.known.factor *= 1.0 + _FACTOR_STEP * (failing - _FAILING_GROUPS)
 
     def _values(self, stage: Stage, pools: Pools) -> FloatArray:

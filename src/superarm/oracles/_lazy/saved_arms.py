@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from superarm.core.arguments import as_finite
+from superarm.core.arguments import FloatArray, IndexArray, as_finite
+from superarm.core.states import refusing
 from superarm.oracles._lazy.single_arms import Audits, SingleArms
 
 _IN_STATE = ("monotone", "concave", "used", "warned")
@@ -31,6 +32,7 @@ def state_of(known: SingleArms) -> dict[str, Any]:
     }
 
 
+@refusing("LazySingletons")
 def from_state(state: dict[str, Any], n_points: int) -> SingleArms:
     """What `state_of` described. Refused if it is not that, or of other points per arm."""
     if state.get("n_points") != n_points or any(name not in state for name in _IN_STATE):
@@ -39,20 +41,7 @@ def from_state(state: dict[str, Any], n_points: int) -> SingleArms:
             f"got n_points={state.get('n_points')} and {sorted(state)}"
         )
     memory = state["memory"]
-    missing = [name for name in ("n", "x", "f") if name not in memory]
-    if missing:
-        raise ValueError(f"state must have {missing[0]!r}, got only {sorted(memory)}")
-    n = as_finite(memory["n"], "state['n']", ndim=1, least=0.0).astype(np.intp)
-    declared = memory.get("lipschitz", [])
-    lipschitz = as_finite(declared, "state's lipschitz", ndim=1, least=0.0)
-    if n.max() > n_points:
-        raise ValueError(
-            f"state must have at most {n_points} points per arm (n_points), got {n.max()}"
-        )
-    if lipschitz.shape != n.shape:
-        raise ValueError(
-            f"state must have a lipschitz for each of {len(n)} arms, got {len(lipschitz)}"
-        )
+    n, lipschitz = _counts(memory, n_points)
     monotone, concave = bool(state["monotone"]), bool(state["concave"])
     known = SingleArms(lipschitz, n_points, monotone=monotone, concave=concave)
     there = np.arange(n_points) < n[:, None]
@@ -64,7 +53,30 @@ def from_state(state: dict[str, Any], n_points: int) -> SingleArms:
             )
         array.T[there] = values
     known.n = n
-    known.used, known.warned = float(state["used"]), bool(state["warned"])
-    known.empty = None if state.get("empty") is None else float(state["empty"])
+    known.used, known.warned = as_number(state["used"], "used"), bool(state["warned"])
+    known.empty = None if state.get("empty") is None else as_number(state["empty"], "empty")
     known.audits = Audits.of(state.get("audits"))
     return known
+
+
+def as_number(value: Any, name: str) -> float:
+    """One finite number of a state."""
+    return float(as_finite([value], f"state[{name!r}]", ndim=1)[0])
+
+
+def _counts(memory: dict[str, Any], n_points: int) -> tuple[IndexArray, FloatArray]:
+    """How many points each arm has, and its B, shape (n_arms,) each."""
+    missing = [name for name in ("n", "x", "f", "lipschitz") if name not in memory]
+    if missing:
+        raise ValueError(f"state must have {missing[0]!r}, got only {sorted(memory)}")
+    n = as_finite(memory["n"], "state['n']", ndim=1, least=0.0).astype(np.intp)
+    lipschitz = as_finite(memory["lipschitz"], "state['lipschitz']", ndim=1, least=0.0)
+    if n.max() > n_points:
+        raise ValueError(
+            f"state must have at most {n_points} points per arm (n_points), got {n.max()}"
+        )
+    if lipschitz.shape != n.shape:
+        raise ValueError(
+            f"state must have a lipschitz for each of {len(n)} arms, got {len(lipschitz)}"
+        )
+    return n, lipschitz

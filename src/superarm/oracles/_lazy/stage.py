@@ -19,7 +19,7 @@ class Stage:
     Attributes
     ----------
     base, worth, theta
-        The arms so far, ascending; their value; and the means.
+        The arms so far, ascending, their value, and the means.
     closed
         The arms that cannot be added: those of the base by default.
     alone, upper

@@ -78,7 +78,7 @@ def add_arms(
 
 
 def _rows_of_new(live: Live, arms: list[str], features: Given, added: list[str]) -> Rows:
-    """The features of the arms that are new. Other arms keep those that they have."""
+    """The features of the arms that are new. Other arms keep their features."""
     by_name = dict(zip(arms, rows_of(features, arms, live.spec["belief"]), strict=True))
     return [by_name[name] for name in added]
 

@@ -75,7 +75,7 @@ def merge(
     try:
         learn(live.session, remote_of(batch))
     except (ValueError, TypeError) as error:
-        raise Problem(422, f"the batch cannot be learnt: {shown_error(error)}") from error
+        raise Problem(422, f"the batch cannot be learned: {shown_error(error)}") from error
     except HalfMergedError as error:
         # Memory is dropped, and loaded again from the log, which has nothing of the batch.
         raise Fault(Problem(500, "the belief of this bandit failed to learn")) from error

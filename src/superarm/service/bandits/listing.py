@@ -1,7 +1,7 @@
 """List decisions, newest first, all of them or those with one status.
 
 Nothing here looks through a log for a status. Decisions have consecutive numbers. The open ones are
-in memory, an index has the events of those that have expired, and all others are complete.
+in memory, an index has the events of expired decisions, and all others are complete.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _refused(
     if isinstance(error, UnknownDecisionError):
         return _tell_closed(live, turn.store, id, outcomes)
     if isinstance(error, ConflictError):
-        fix = "nothing of this request was learnt"
+        fix = "nothing of this request was learned"
         raise Problem(409, str(error), fix=fix, kind="outcome-differs") from error
     if isinstance(error, ExpiredDecisionError):
         raise Problem(410, str(error), kind="decision-expired") from error

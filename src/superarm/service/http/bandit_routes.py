@@ -196,7 +196,7 @@ async def list_arms(service: Service, id: str, query: queries.ArmsQuery) -> Answ
     problems=(400, 404, 409, 422, 503, 507),
 )
 async def retire_arm(service: Service, id: str, name: str, key: str | None) -> Answer:
-    """Stop picking an arm. Its posterior stays, and outcomes of it are still learnt."""
+    """Stop picking an arm. Its posterior stays, and outcomes of it are still learned."""
     engine = service.engine
     return await engine.do(id, partial(arms.retire, name=name, key=key, now=engine.clock))
 

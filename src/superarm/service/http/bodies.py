@@ -89,7 +89,7 @@ class ExpiryBody(Strict):
         "refuse", description="What happens to outcomes that come later."
     )
     missing: Outcome | None = Field(
-        None, description="The outcome that is learnt for arms without one."
+        None, description="The outcome that is learned for arms without one."
     )
 
 
@@ -289,7 +289,7 @@ class RemoteDecision(Strict):
 
 
 class BatchBody(Strict):
-    """Decisions that a client made with snapshots. They are learnt in this order."""
+    """Decisions that a client made with snapshots. They are learned in this order."""
 
     version: Annotated[str, StringConstraints(pattern=misfits.VERSION)] = Field(
         description="That of the last snapshot that the client took before it made the batch."

@@ -140,7 +140,7 @@ def purge(self: Database, number: int) -> None:
 
 
 def compact(self: Database, number: int, seq: int, base: Checkpoint) -> None:
-    """Store the bandit at event ``seq``, and remove the events before it but for the first."""
+    """Store the bandit at event ``seq``, and remove all earlier events except the first."""
     self._write([(PUT_BASE, (number, *base))])
     remove(self, number, 1, seq)
 

@@ -144,7 +144,7 @@ class Store(Protocol):
         """The bandit at the first event that was not removed; None if none was."""
 
     def compact(self, number: int, seq: int, base: Checkpoint) -> None:
-        """Store the bandit at event ``seq``, and remove the events before it but for the first."""
+        """Store the bandit at event ``seq``, and remove all earlier events except the first."""
 
     def first_decision(self, number: int) -> int:
         """The number of the oldest decision whose event was not removed."""

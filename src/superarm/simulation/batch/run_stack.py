@@ -41,20 +41,28 @@ class RunStack:
         # A reward that all runs share is kept once.
         self.rewards = rewards[:1] if all(reward is rewards[0] for reward in rewards) else rewards
         self.network = isinstance(first.reward, NetworkReward)
-        self.layer, self.w2 = None, None
-        if self.network:
-            self.layer = engine.put(np.stack([engine.narrow(reward.W1) for reward in self.rewards]))
-            self.w2 = engine.put(np.stack([reward.w2 for reward in self.rewards])[:, :, None])
-        elif any(reward.weights is not None for reward in self.rewards):
-            weights = [
-                np.ones(self.n_arms) if r.weights is None else r.weights for r in self.rewards
-            ]
-            self.layer = engine.put(np.stack([engine.narrow(each) for each in weights])[:, None])
+        self.layer: Array
+        self.w2: Array
+        self.layer, self.w2 = self._network() if self.network else (self._weights(), None)
         self.n_hidden = 1 if self.layer is None else self.layer.shape[1]
         self.largest = 1.0 if self.layer is None else float(abs(self.layer).max())
         self._neurons = engine.put(np.arange(self.n_hidden)[:, None])
         best_arms = np.stack([instance.best_arms for instance in instances])
         self.best = self.true_values(engine.put(best_arms))
+
+    def _network(self) -> tuple[Array, Array]:
+        """The weights of both layers: (rewards, n_hidden, n_arms) and (rewards, n_hidden, 1)."""
+        inputs = np.stack([self.engine.narrow(reward.W1) for reward in self.rewards])
+        outputs = np.stack([reward.w2 for reward in self.rewards])[:, :, None]
+        return self.engine.put(inputs), self.engine.put(outputs)
+
+    def _weights(self) -> Array | None:
+        """The weights of linear rewards, (rewards, 1, n_arms); None if all are 1."""
+        if all(reward.weights is None for reward in self.rewards):
+            return None
+        ones = np.ones(self.n_arms)
+        weights = [ones if one.weights is None else one.weights for one in self.rewards]
+        return self.engine.put(np.stack([self.engine.narrow(each) for each in weights])[:, None])
 
     def singleton_values(self, theta: Array) -> Array:
         """The value of each arm alone, (n_runs, n_arms), up to a constant per run."""

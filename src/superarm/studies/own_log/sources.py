@@ -74,21 +74,26 @@ class Source:
         return shlex.join(words)
 
     def python(self) -> str:
-        """An expression of Python that reads all columns."""
+        """Lines of Python that read all columns as ``rows``."""
         path = self.path.as_posix()
-        if self.kind == "sqlite":
-            return f"pd.read_sql({self.sql!r}, sqlite3.connect({path!r}))"
-        if self.kind == "duckdb":
-            return f"duckdb.connect({path!r}).sql({self.sql!r})"
-        if self.sql is not None:
-            return f"duckdb.read_{self.kind}({path!r}).query('log', {self.sql!r})"
-        if self.kind == "csv":
+        if self.kind == "csv" and self.sql is None:
             # As texts and with the separator that was found, so that items have the same names:
-            # pandas would read 007 as a number, and NA as missing.
+            # pandas, which may be missing, would read 007 as a number, and NA as missing.
             with csv_file.opened(self.path) as lines:
-                options = "" if lines.separator == "," else f", sep={lines.separator!r}"
-            return f"pd.read_csv({path!r}{options}, dtype=str, keep_default_na=False)"
-        return f"pd.read_{self.kind}({path!r})"
+                options = "" if lines.separator == "," else f", delimiter={lines.separator!r}"
+            return (
+                f"with open({path!r}, encoding='utf-8-sig', newline='') as file:\n"
+                f"    rows = list(csv.DictReader(file{options}))"
+            )
+        if self.kind == "sqlite":
+            read = f"pd.read_sql({self.sql!r}, sqlite3.connect({path!r}))"
+        elif self.kind == "duckdb":
+            read = f"duckdb.connect({path!r}).sql({self.sql!r})"
+        elif self.sql is not None:
+            read = f"duckdb.read_{self.kind}({path!r}).query('log', {self.sql!r})"
+        else:
+            read = f"pd.read_{self.kind}({path!r})"
+        return f"rows = {read}"
 
     def names(self) -> list[str]:
         """The names of the columns."""

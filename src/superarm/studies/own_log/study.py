@@ -6,6 +6,7 @@ import csv
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from superarm.offpolicy.shown import ShownLog
@@ -169,12 +170,12 @@ def _next(source: Source, columns: Columns, k: int) -> str:
     given = {**asdict(columns), "round": list(columns.round)}
     options = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
     read = source.python()
-    modules = {"duckdb.": "duckdb", "pd.": "pandas as pd", "sqlite3.": "sqlite3"}
+    modules = {"csv.Dict": "csv", "duckdb.": "duckdb", "pd.": "pandas as pd", "sqlite3.": "sqlite3"}
     imports = [name for used, name in modules.items() if used in read]
     return (
         "Start a session with what the log knows, in Python:\n"
         + "".join(f"    import {name}\n" for name in (*imports, "superarm"))
-        + f"    rows = {read}\n"
+        + f"{indent(read, '    ')}\n"
         f"    log = superarm.offpolicy.ShownLog.of(rows, {options})\n"
         f"    session = superarm.Session.from_log(log, k={k})\n"
         "Or a bandit of the service, over HTTP:\n"

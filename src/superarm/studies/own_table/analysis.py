@@ -179,7 +179,7 @@ def not_distinguished(results: Sequence[Result]) -> list[str]:
 
     For them, the 95% interval of the paired difference contains 0.
     """
-    # The random baseline may be the first if nothing can be learnt. It is still no winner.
+    # The random baseline may be the first if nothing can be learned. It is still no winner.
     learners = [result for result in results if result.policy != "random"]
     best = max(learners, key=lambda result: result.reward.mean, default=None)
     others = [result for result in results if result is not best]

@@ -103,6 +103,11 @@ def opened(path: Path, where: str = "") -> Iterator[Lines]:
                 f"{path.name} is {'a workbook or an archive' if workbook else text}; expected a "
                 f"CSV file: save the table as CSV (UTF-8) from your spreadsheet"
             )
+        if b"\r" in start and b"\n" not in start:
+            raise TableError(
+                f"{path.name} has lines that end as on old Macintosh computers; expected the line "
+                f"ends of Windows, Linux or macOS: save the table as CSV (UTF-8) again"
+            )
         file.seek(0)
         separator = _separator(file.readlines(_FIRST_LINES))
         file.seek(0)
@@ -138,12 +143,15 @@ def _separator(start: list[bytes]) -> str:
     """
     # Two lines are enough: the names and one round must have equally many cells.
     lines = list(islice((line for line in _decoded(start) if line.strip()), 2))
-    try:
-        widths = {
-            sign: [len(row) for row in csv.reader(lines, delimiter=sign)] for sign in SEPARATORS
-        }
-    except csv.Error as error:
-        raise TableError(f"line 1 or 2: {error}; is a quotation mark not closed?") from None
+    widths: dict[str, list[int]] = {}
+    for sign in SEPARATORS:
+        # With the wrong separator a line is one cell, which is too long if there are many names.
+        try:
+            widths[sign] = [len(row) for row in csv.reader(lines, delimiter=sign)]
+        except csv.Error as error:
+            widths[sign], failed = [], error
+    if not any(widths.values()) and lines:
+        raise TableError(f"line 1 or 2: {failed}; is a quotation mark not closed?")
     return max(
         SEPARATORS,
         key=lambda sign: (len(set(widths[sign])) == 1 and widths[sign][0] > 1, widths[sign][:1]),
@@ -187,6 +195,8 @@ def advice(text: str) -> str:
     """How to write a cell that could not be read."""
     if text.endswith("%"):
         return "write 0.5 for 50%"
+    if _is_number(with_point(text)) and not _is_number(text):
+        return "write 0.5 for 0,5, or separate the cells with semicolons"
     try:
         value = float(text)
     except ValueError:
@@ -196,6 +206,14 @@ def advice(text: str) -> str:
     if value > 1:
         return "divide the outcomes by the largest value that they can have"
     return "rescale the outcomes so that the worst is 0 and the best is 1"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def some(texts: Sequence[str]) -> str:

@@ -12,8 +12,8 @@ from superarm.studies.own_table.csv_file import TableError, short, some
 from superarm.studies.own_table.table_file import OwnTable
 
 
-def read_features(path: Path, names: Sequence[str]) -> FloatArray:
-    """The features of the arms with these names, shape (len(names), d), in this order.
+def read_features(path: Path, names: Sequence[str]) -> tuple[FloatArray, list[str]]:
+    """The features of the arms with these names, shape (len(names), d), and what is doubtful.
 
     The first column has the names of the arms. A column of numbers is a number, a column of dates
     such as 2024-05-31 is a date, and all other columns are categories. Lines of other arms are
@@ -32,11 +32,11 @@ def read_features(path: Path, names: Sequence[str]) -> FloatArray:
     features = encoder.transform(cells)
     if not features.shape[1]:
         raise TableError(f"{path.name}: expected features that differ between arms, got none")
-    return features
+    return features, known_columns.doubts(cells, encoder)
 
 
-def read_contexts(table: OwnTable) -> tuple[Encoder, FloatArray]:
-    """How the columns of the context become numbers, and the contexts, shape (n_rows, c)."""
+def read_contexts(table: OwnTable) -> tuple[Encoder, FloatArray, list[str]]:
+    """How columns become numbers, the contexts, shape (n_rows, c), and what is doubtful."""
     encoder, cells = known_columns.fit(table.contexts, decimal_comma=table.decimal_comma)
     if not encoder.names:
         raise TableError(
@@ -44,7 +44,7 @@ def read_contexts(table: OwnTable) -> tuple[Encoder, FloatArray]:
             f"{some(list(table.contexts))} with the same value in all rows; leave them out with "
             f"--skip"
         )
-    return encoder, encoder.transform(cells)
+    return encoder, encoder.transform(cells), known_columns.doubts(cells, encoder)
 
 
 def _rows(path: Path) -> tuple[dict[str, dict[str, str]], str]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from superarm.features import Encoder
-from superarm.studies.own_table.csv_file import MISSING, with_point
+from superarm.studies.own_table.csv_file import MISSING, short, with_point
 
 Cells = Mapping[str, Sequence[str]]
+
+# By kind, what reads a cell of it.
+_READERS: dict[str, Callable[[str], object]] = {"number": float, "date": datetime.fromisoformat}
 
 
 def fit(cells: Cells, *, decimal_comma: bool) -> tuple[Encoder, dict[str, list[str | None]]]:
@@ -24,6 +28,31 @@ def fit(cells: Cells, *, decimal_comma: bool) -> tuple[Encoder, dict[str, list[s
     return Encoder.fit(found, kinds=kinds), found
 
 
+def doubts(cells: Mapping[str, Sequence[str | None]], encoder: Encoder) -> list[str]:
+    """Which of the columns that `fit` found are hardly meant as they were read, in sentences."""
+    said = []
+    for column in encoder.columns:
+        counts = Counter(cell for cell in cells[column.name] if cell is not None)
+        odd = _odd_cell(counts) if _kind(list(counts)) == "category" else None
+        if odd is not None:
+            said.append(
+                f"{column.name} is read as categories, because {short(odd[0])} is no {odd[1]}; "
+                f"leave a cell empty if it is not known."
+            )
+        elif not column.names:
+            said.append(f"{column.name} is not used: it has one value, or one for each row.")
+    return said
+
+
+def _odd_cell(counts: Counter[str]) -> tuple[str, str] | None:
+    """A cell that is no number, or no date, although at least half of the cells are."""
+    for kind, read in _READERS.items():
+        odd = [cell for cell in counts if not _is(read, cell)]
+        if odd and 2 * sum(counts[cell] for cell in odd) <= counts.total():
+            return odd[0], kind
+    return None
+
+
 def _plain(cell: str, decimal_comma: bool) -> str | None:
     text = cell.strip()
     if text.lower() in MISSING:
@@ -33,12 +62,10 @@ def _plain(cell: str, decimal_comma: bool) -> str | None:
     return number if _is(float, number) else text
 
 
-def _kind(cells: list[str | None]) -> str:
+def _kind(cells: Sequence[str | None]) -> str:
     seen = {cell for cell in cells if cell is not None}
-    if seen and all(_is(float, cell) for cell in seen):
-        return "number"
-    dates = seen and all(_is(datetime.fromisoformat, cell) for cell in seen)
-    return "date" if dates else "category"
+    fits = (kind for kind, read in _READERS.items() if all(_is(read, cell) for cell in seen))
+    return next(fits, "category") if seen else "category"
 
 
 def _is(read: Callable[[str], object], cell: str) -> bool:

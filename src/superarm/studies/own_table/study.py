@@ -123,17 +123,20 @@ def run_table(
         wanted = [name for name in USUAL if name != "cucb" or learns]
         if not learns:
             said.append("cucb is left out: there are too few rounds to try every arm once.")
-    known, encoder = NOTHING, None
+    known, encoder, doubts = NOTHING, None, list[str]()
     if features is not None:
-        known = replace(known, features=read_features(features, table.names))
+        of_arms, more = read_features(features, table.names)
+        known, doubts = replace(known, features=of_arms), more
         wanted = ["features", *wanted]
     if table.contexts:
-        encoder, contexts = read_contexts(table)
+        encoder, contexts, more = read_contexts(table)
+        doubts = [*doubts, *more]
         known = replace(known, contexts=contexts[: problem.environment.n_rounds])
         wanted = ["contexts", *wanted]
     problem = replace(problem, known=known)
     if wanted[0] not in POLICIES and "thompson" not in wanted:
         wanted.append("thompson")  # what features and contexts add is measured against it
+    said += doubts
     if console is not None and said:
         console.print("\n".join(said), soft_wrap=True, markup=False)
     # All that numbers.json needs so that somebody else can repeat the run.
@@ -144,6 +147,7 @@ def run_table(
         "n_empty": table.n_empty,
         **({} if features is None else {"features": features.name}),
         **({"context": list(table.contexts)} if table.contexts else {}),
+        **({"doubts": doubts} if doubts else {}),
         "k": k,
         "policies": wanted,
         "prior": prior,

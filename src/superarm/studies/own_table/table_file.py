@@ -194,12 +194,16 @@ class Columns:
                 f"line 1: expected the names of at least two arms, got {some(self.names)}; the "
                 f"file needs one column for each arm, with commas, semicolons or tabs between them"
             )
+        # Before the names are compared, which would complain that the outcome 1 is there twice.
+        if any(self.names):
+            self._refuse_outcomes()
         self._check_each()
-        # After the other checks: a header that consists of numbers is most probably missing, and
-        # the first round would be lost silently.
+
+    def _refuse_outcomes(self) -> None:
+        """Refuse a header of outcomes only: it is missing, and the first round would be lost."""
         try:
             for name in self.names:
-                outcome(name)
+                outcome(name, decimal_comma=self.separator != ",")
         except ValueError:  # one that is no outcome
             return
         raise TableError(

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.environments import (
-    TriggeredArms,
-)
+from superarm.environments import TriggeredArms
 from superarm.testing import check_environment
 
 

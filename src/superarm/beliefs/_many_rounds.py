@@ -15,7 +15,7 @@ from superarm.core.optional import SamplesTop
 MOST_ARMS = 50_000  # with more arms, samples are drawn one by one
 
 
-class Rows(NamedTuple):
+class Rounds(NamedTuple):
     """The arms and outcomes of many rounds, one after the other, and how many each round has."""
 
     arms: IndexArray
@@ -28,7 +28,7 @@ class Rows(NamedTuple):
         return bool(((self.outcomes == 0) | (self.outcomes == 1)).all())
 
     @classmethod
-    def of(cls, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], n_arms: int) -> Rows:
+    def of(cls, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], n_arms: int) -> Rounds:
         """Feedback of several rounds; refuses what ``update`` would refuse in one of them."""
         if found := cls._of_lists(arms, outcomes, n_arms):
             return found
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
     @classmethod
     def _of_lists(
         cls, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], n_arms: int
-    ) -> Rows | None:
+    ) -> Rounds | None:
         """The same for lists of numbers, all checked at once; None if one may be refused."""
         lists: tuple[Any, Any] = arms, outcomes
         if not all(type(row) is list for given in lists for row in given):
