@@ -60,3 +60,36 @@ def test_pauses_grow_and_follow_retry_after():
     for bad in ({"tries": 0}, {"first_s": -1.0}, {"most_s": float("nan")}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             sc.Retries(**bad)
+
+
+MANY = {
+    "ask_all": lambda client: client.ask_all([("b1", {}), ("b2", {}), ("b3", {"k": 99})]),
+    "tell_all": lambda client: client.tell_all([(f"d{n}", {"a": 1.0}) for n in range(3)]),
+}
+
+
+@pytest.mark.parametrize("verb", MANY)
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_many_items_are_sent_again_if_one_may_succeed_later(connect, verb, status):
+    """As a single request would be: the home of one bandit may just be started again."""
+    sent = []
+
+    def service(request):
+        sent.append(request.content)
+        good = {"answer": {"new": ["a"]} if verb == "tell_all" else DECISION}
+        first = {"problem": {"status": status}} if len(sent) < 3 else good
+        return ok({"results": [good, first, {"problem": {"status": 422}}]})
+
+    found = MANY[verb](connect(service))
+    assert len(sent) == 3
+    assert len(set(sent)) == 1  # with the same keys
+    assert not isinstance(found[1], sc.ProblemError)
+    assert isinstance(found[2], sc.InvalidError)
+
+
+def test_many_items_that_fail_in_all_tries_are_errors_of_their_own(connect):
+    answer = {"results": [{"answer": {"new": ["a"]}}, {"problem": {"status": 503}}]}
+    client = connect([ok(answer)] * 2, retries=sc.Retries(tries=2, first_s=1e-6))
+    first, second = client.tell_all([("d1", {"a": 1.0}), ("d2", {"a": 1.0})])
+    assert first == ("a",)
+    assert isinstance(second, sc.ServerError)

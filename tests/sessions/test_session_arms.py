@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
+from superarm.sessions import arms
 from superarm.sets import SpanningTrees
 
 NAMES = ["ant", "bee", "cat", "dog", "eel", "fox"]
@@ -322,6 +323,18 @@ def test_names_that_are_no_whole_characters_are_saved(tmp_path):
     session.save(tmp_path / "session")
     loaded = sa.Session.load(tmp_path / "session", make(n_arms=3))
     assert (loaded.names, loaded.open) == (tuple(names), [decision])
+
+
+def test_a_name_that_comes_twice_is_found_in_every_piece(monkeypatch):
+    """Names are compared in pieces, so that other threads may run."""
+    monkeypatch.setattr(arms, "_PIECE", 3)
+    names = list("abcdefgh")
+    assert arms.repeated(names) is None
+    for n_names in range(1, 9):
+        for place in range(n_names):
+            again = [*names[:n_names], names[place], *names[:2]]
+            assert arms.repeated(again) == names[place]
+    assert arms.repeated([]) is None
 
 
 def test_a_list_in_place_of_a_name_is_refused_with_the_way_to_write_it():

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from superarm.cli import common
+
+if TYPE_CHECKING:
+    from superarm.sessions import Decision
+
+_MOST_NAMED = 5  # open decisions
 
 
 @click.command("compact")
@@ -34,7 +41,7 @@ def command(
 
     They are written as Parquet files first, those of superarm export. The bandit goes on exactly
     as before. Decisions that were removed can no longer be looked up. Open decisions stay, and all
-    that came on their days and later.
+    that came on their days and later: the command says which decisions these are.
 
     DATABASE is an SQLite file that no server uses, or postgresql://..., which servers may use.
 
@@ -58,9 +65,22 @@ def command(
             for one in common.chosen_bandits(store, bandit):
                 if not no_export:
                     export(store, one, out / f"bandit={one.id}")
-                n_events = compact(store, one, own, before.replace(tzinfo=UTC).timestamp())
-                click.echo(f"{one.id} {one.name}: {n_events:,} events removed")
+                done = compact(store, one, own, before.replace(tzinfo=UTC).timestamp())
+                click.echo(f"{one.id} {one.name}: {done.n_events:,} events removed")
+                if done.still_open:
+                    click.echo(_what_stays(done.still_open, before))
     except (server.StartError, DamagedLogError, Problem) as error:
         common.stop(str(error))
     if not no_export:
         click.echo(f"The files: {out.resolve()}")
+
+
+def _what_stays(still_open: Sequence[Decision], before: datetime) -> str:
+    """Which open decisions keep days that were to be removed."""
+    n, day = len(still_open), datetime.fromtimestamp(still_open[0].time, UTC).date()
+    named = ", ".join(one.id for one in still_open[:_MOST_NAMED])
+    more = f" and {n - _MOST_NAMED:,} more" if n > _MOST_NAMED else ""
+    return (
+        f"all events since {day} stay, because decisions before {before.date()} are open: "
+        f"{n:,}, the oldest {named}{more}; send their outcomes, or make bandits with an expiry"
+    )

@@ -53,7 +53,7 @@ def list_(database: str) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("id", "role", "note", "made")
+    table = Table("id", "role", "note", "made (UTC)")
     with _opened(database, "read") as store:
         for row in store.key_rows():
             # UTC, as everywhere in the service.

@@ -39,7 +39,7 @@ def tell_all(
     ]
     if not items:
         return []
-    answer = yield Request("POST", "/v1/outcomes", body={"outcomes": items})
+    answer = yield Request("POST", "/v1/outcomes", body={"outcomes": items}, many=True)
     return [_result(one, lambda told: tuple(told["new"])) for one in _results(answer, items)]
 
 
@@ -57,7 +57,7 @@ def ask_all(
         items.append({"bandit": id_of(one), **body})
     if not items:
         return []
-    answer = yield Request("POST", "/v1/decisions", body={"decisions": items})
+    answer = yield Request("POST", "/v1/decisions", body={"decisions": items}, many=True)
     return [_result(one, Decision.from_json) for one in _results(answer, items)]
 
 

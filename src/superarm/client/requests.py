@@ -42,13 +42,17 @@ class AskOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request, not sent yet. All retries of it carry the same Idempotency-Key ``key``."""
+    """One request, not sent yet. All retries of it carry the same Idempotency-Key ``key``.
+
+    If it has ``many`` items, its answer has a result for each, and the keys are those of the items.
+    """
 
     method: str
     path: str
     params: dict[str, Any] = field(default_factory=dict)
     body: Any = None
     key: str | None = None
+    many: bool = False
 
     def for_httpx(self) -> dict[str, Any]:
         """Give the arguments for `httpx.Client.request`."""

@@ -45,7 +45,8 @@ class Retries:
     respected up to ``longest_s``.
 
     A request is sent again if it got no answer, or the status 429, 502, 503 or 504. This is safe,
-    because the service carries out each request once, even if it arrives several times.
+    because the service carries out each request once, even if it arrives several times. A request
+    with many items is sent again if one of them got such a status.
 
     Examples
     --------
@@ -94,11 +95,19 @@ def _try(request: Request, retries: Retries) -> Generator[Request | Pause, Any, 
         # The same object each time, so that all tries carry the same Idempotency-Key.
         reply = yield request
         if isinstance(reply, httpx.Response) and reply.status_code not in RETRIED_STATUSES:
-            return _json_of(reply)
+            answer = _json_of(reply)
+            if n_failed == retries.tries or not (request.many and _fails_for_now(answer)):
+                return answer
         # No pause after the last try: nothing would follow it.
         if n_failed < retries.tries:
             yield retries.pause_after(n_failed, reply)
     raise error_after(request, reply, retries.tries)
+
+
+def _fails_for_now(answer: dict[str, Any]) -> bool:
+    """Whether some of many items may succeed when they are sent again; the others stay as done."""
+    problems = (one.get("problem") for one in answer["results"])
+    return any(one is not None and one["status"] in RETRIED_STATUSES for one in problems)
 
 
 def _json_of(response: httpx.Response) -> Any:

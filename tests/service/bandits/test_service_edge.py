@@ -266,6 +266,9 @@ def test_what_does_not_fit_is_refused_as_a_whole(line, bandit):
         assert answer.status_code == 422, more
         assert words in answer.text
     assert batch(line, bandit, [plain(edge)], version, key=None).status_code == 422
+    answer = batch(line, bandit, [plain(edge)] * 2, version)
+    assert answer.status_code == 422
+    assert "must be distinct, got" in answer.text
     assert len(events_of(line.service, bandit)) == 1
     assert belief_of(line, bandit) == before
     sent = [plain(edge)]

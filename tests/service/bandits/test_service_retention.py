@@ -5,11 +5,14 @@ from functools import partial
 
 import pytest
 
-from serving import client_of, create, decide, events_of, play
+from serving import client_of, client_on, create, decide, events_of, play
 from superarm.rewards import LinearReward
 from superarm.service.bandits import retention
+from superarm.service.bandits.engine import Engine
 from superarm.service.bandits.replay import replay
+from superarm.service.http.service import Service
 from superarm.service.log import queries
+from superarm.service.log.folder import FolderStore, prepare
 from superarm.service.log.sqlite import SQLiteStore
 
 
@@ -125,3 +128,18 @@ def test_a_log_that_is_followed_ends(path):
             return (await following).text.splitlines()
 
         assert len(client.run(race())) <= 1
+
+
+@pytest.mark.parametrize("n_files", [1, 2])
+def test_a_list_goes_on_after_a_bandit_that_was_deleted(path, n_files):
+    """It may be deleted between two pages, of which it was the end of the first."""
+    if n_files > 1:
+        prepare(path, n_files)
+    store = SQLiteStore(path) if n_files == 1 else FolderStore(path)
+    with client_on(Service(Engine(store))) as client:
+        made = [create(client, name=f"listed {n}") for n in range(4)]
+        page = client.get("/v1/bandits?limit=2").json()
+        assert page["next"] == made[1]
+        assert client.delete(f"/v1/bandits/{made[1]}?name=listed%201").status_code == 204
+        rest = client.get("/v1/bandits", params={"after": page["next"]}).json()
+        assert [one["id"] for one in rest["bandits"]] == made[2:]

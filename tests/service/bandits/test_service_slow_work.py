@@ -15,6 +15,10 @@ from superarm.beliefs.learned_prior import LearnedPosterior
 from superarm.core.stopping import stopping
 from superarm.service.bandits import views
 from superarm.service.http import app
+from superarm.service.http.gate import Gate
+from superarm.service.http.guard import Guard
+from superarm.service.http.to_home import INSIDE
+from superarm.service.metrics import Metrics
 from superarm.sessions import verdict
 from superarm.sessions.view import SessionView
 
@@ -245,3 +249,33 @@ def test_looks_are_those_of_the_thread():
         sa.Session(policy, seed=1).ask()
     sa.Session(policy, seed=1).ask()
     assert policy.evaluations == 4
+
+
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("inside", [{}, {INSIDE: True}])
+def test_a_server_that_waits_no_longer_says_so(begun, inside):
+    """Also to another worker, which passes it on to the client. It was a 500 without words."""
+    sent = []
+
+    async def endless(scope, receive, send):
+        if begun:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    async def stop():
+        guard = Guard(endless, Gate(Metrics(), most_body=100), None)
+        scope = {"type": "http", "method": "GET", "path": "/healthz", "headers": [], **inside}
+        task = asyncio.ensure_future(guard(scope, None, send))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        return task.cancelled()
+
+    # A stream that has begun can only be cut off.
+    assert asyncio.run(stop()) is begun
+    assert [one["status"] for one in sent if "status" in one] == [200 if begun else 503]
+    if not begun:
+        assert json.loads(sent[1]["body"])["detail"] == "the server is about to stop"

@@ -7,6 +7,8 @@ import pytest
 import superarm.client as sc
 from serving import client_of, create, events_of
 
+LINES = {"Content-Type": "application/x-ndjson"}
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
@@ -20,7 +22,9 @@ def client(path):
 
 
 def post(client, path, members):
-    answer = client.post(path, json=members)
+    content = json.dumps(members)  # unlike httpx, it escapes halves of surrogate pairs
+    headers = {"Content-Type": "application/json"}
+    answer = client.post(path, content=content, headers=headers)
     assert answer.status_code == 200, answer.text
     return answer.json()["results"]
 
@@ -81,16 +85,95 @@ def test_the_same_key_gets_the_same_decision(client):
 def test_json_lines(client):
     bandit = create(client, name="lines")
     lines = "\n".join(json.dumps({"bandit": bandit, "k": k}) for k in (1, 2)) + "\n\n"
-    headers = {"Content-Type": "application/x-ndjson"}
-    answer = client.post("/v1/decisions", content=lines, headers=headers)
+    answer = client.post("/v1/decisions", content=lines, headers=LINES)
     assert [len(one["answer"]["arms"]) for one in answer.json()["results"]] == [1, 2]
-    broken = lines.replace("\n", "\n\n", 1) + "not JSON"
-    answer = client.post("/v1/decisions", content=broken, headers=headers)
-    assert answer.status_code == 400
-    assert "at line 5 column" in answer.json()["detail"]  # blank lines count
     # Only where many are taken.
-    one = client.post(f"/v1/bandits/{bandit}/decisions", content="{}", headers=headers)
+    one = client.post(f"/v1/bandits/{bandit}/decisions", content="{}", headers=LINES)
     assert one.status_code == 415
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("not JSON", "expected ident at column 2"),
+        ('{"bandit": "', "EOF while parsing a string at column 12"),
+        ('{"bandit": "ID"}, {"bandit": "ID"}', "trailing characters at column 25"),
+        ('{"bandit": "ID"}],"decisions":[{"bandit": "ID"}', "trailing characters at column"),
+        ('{"bandit": "ID", "metadata": {"cut": "\\ud83d"}}', "end of hex escape at column"),
+    ],
+)
+def test_a_broken_line_is_a_problem_of_its_own(client, line, why):
+    """A line is one item: it is neither several ones, nor the beginning of the next one."""
+    bandit = create(client, name=f"broken line {why}")
+    whole = json.dumps({"bandit": bandit})
+    lines = f"{whole}\n\n{line.replace('ID', bandit)}\n{whole}"
+    results = client.post("/v1/decisions", content=lines, headers=LINES).json()["results"]
+    assert [list(one) for one in results] == [["answer"], ["problem"], ["answer"]]
+    assert results[1]["problem"]["status"] == 400
+    assert results[1]["problem"]["detail"].startswith("line 3 must be JSON: ")
+    assert why in results[1]["problem"]["detail"]
+    assert len(events_of(client, bandit)) == 2  # created, decided
+
+
+def test_two_broken_lines_are_not_one_item(client):
+    """A comma between two lines would complete the first one."""
+    bandit = create(client, name="halves")
+    whole = json.dumps({"bandit": bandit})
+    halves = [f'{{"bandit": "{bandit}", "groups": [{{"arms": ["a"]}}', '{"arms": ["b"]}]}']
+    lines = "\n".join([whole, *halves])
+    results = client.post("/v1/decisions", content=lines, headers=LINES).json()["results"]
+    assert [one.get("problem", {}).get("status") for one in results] == [None, 400, 400]
+
+
+def test_what_is_not_lines_is_refused_as_a_whole(client):
+    """Nothing says where an item begins, or all of it is broken."""
+    bandit = create(client, name="no lines")
+    items = [{"bandit": bandit}] * 3
+    bodies = [
+        json.dumps(items, indent=1),
+        "[\n" + ",\n".join(map(json.dumps, items)) + "\n]",
+        json.dumps({"decisions": items}, indent=1),
+        "\n".join(json.dumps({**one, "groups": []}, indent=1) for one in items),
+        "\ufeff" + "\n".join(map(json.dumps, items)),
+        "neither\nnor",
+    ]
+    for body in bodies:
+        answer = client.post("/v1/decisions", content=body.encode(), headers=LINES)
+        assert answer.status_code == 400, body
+        assert answer.json()["detail"].startswith("line ")
+    for body, got in (("", "none"), ("\n \n", "none"), ("{}\n" * 10_001, "more")):
+        answer = client.post("/v1/decisions", content=body, headers=LINES)
+        detail = f"the body must have 1 to 10,000 lines, got {got}"
+        assert (answer.status_code, answer.json()["detail"]) == (422, detail)
+    assert len(events_of(client, bandit)) == 1  # created
+
+
+def test_only_the_first_items_that_do_not_fit_are_described(client):
+    """All requests wait while one is described."""
+    for content in (json.dumps({"decisions": [{}] * 300}), "{}\n" * 300):
+        headers = {"Content-Type": "application/json"} if "[" in content else LINES
+        results = client.post("/v1/decisions", content=content, headers=headers).json()["results"]
+        details = [one["problem"]["detail"] for one in results]
+        assert details[:100] == ["bandit is missing"] * 100
+        assert len({one["problem"]["status"] for one in results}) == 1
+        assert len([one for one in details if one.endswith(" does not fit")]) == 200
+
+
+def test_a_cut_text_in_a_list_is_a_problem_of_its_own(client):
+    """Half of an emoji, as JavaScript cuts and sends texts, is JSON, but no text of Unicode."""
+    bandit = create(client, name="cut text")
+    good = {"bandit": bandit, "metadata": {"query": "fine \U0001f600"}}
+    cut = {"bandit": bandit, "metadata": {"query": "cut \ud83d"}}
+    results = post(client, "/v1/decisions", {"decisions": [good, cut, good]})
+    assert [one.get("problem", {}).get("status") for one in results] == [None, 400, None]
+    assert results[1]["problem"]["detail"].startswith("the item must be JSON: ")
+    assert results[2]["answer"]["metadata"] == good["metadata"]
+    told = [
+        {"decision": results[0]["answer"]["id"], "outcomes": {arm: 1.0}}
+        for arm in (results[0]["answer"]["arms"][0], "\udc00")
+    ]
+    results = post(client, "/v1/outcomes", {"outcomes": told})
+    assert [one.get("problem", {}).get("status") for one in results] == [None, 400]
 
 
 @pytest.mark.parametrize(
@@ -131,9 +214,8 @@ def test_an_item_that_does_not_fit_is_a_problem_of_its_own(client):
         {"decision": results[1]["answer"]["id"], "outcomes": outcomes}
         for outcomes in ({"a": 2}, {"a": 1}, {"b": "1"})
     ]
-    headers = {"Content-Type": "application/x-ndjson"}
     lines = "\n".join(map(json.dumps, told))
-    answer = client.post("/v1/outcomes", content=lines, headers=headers)
+    answer = client.post("/v1/outcomes", content=lines, headers=LINES)
     high, fits, text = answer.json()["results"]
     assert high["problem"]["errors"] == [
         {"at": "outcomes.a", "detail": "must be at most 1", "got": "2"}

@@ -376,10 +376,19 @@ def test_both_ways_stop_the_work_of_a_request(tmp_path, lines, short, end):
             for task in side.state.tasks:
                 task.cancel(msg="the end")
             await asyncio.sleep(0)
-        return reply.is_over
+        await asyncio.sleep(0)
+        return reply.is_over, b"".join(connection.transport.written)
 
     found = on_both(tmp_path, lines, client)
-    assert [said for said, _ in found] == [True, True]
+    assert found[0][0] == found[1][0]
+    is_over, said = found[0][0]
+    assert is_over
+    if end == "leaves":
+        assert said == b""
+    else:  # no 499 and no 500: the client is there, and may repeat
+        assert said.startswith(b"HTTP/1.1 503")
+        assert b"the server is about to stop" in said
+        assert b"retry-after: 1\r\n" in said
     assert short
 
 

@@ -67,7 +67,7 @@ def compacted(path, before=1000 * DAY):
     store = SQLiteStore(path)
     try:
         (bandit,) = store.bandits(10)
-        return compact(store, bandit, {}, before)
+        return compact(store, bandit, {}, before).n_events
     finally:
         store.close()
 
@@ -152,6 +152,33 @@ def test_days_are_whole_and_open_decisions_stay(copied):
     with client_of(short) as client:
         for one in opened:
             assert client.get(f"/v1/decisions/{one.id}").json()["status"] == "open"
+
+
+def test_the_command_names_the_open_decisions_that_keep_days(tmp_path):
+    path, clock = tmp_path / "bandits.db", Days()
+    with client_of(path, clock=clock) as client:
+        bandit = create(client, name="shop")
+        opened = []
+        for n_open in (0, 1, 7):
+            clock.now += DAY
+            made = decide(client, bandit, n=n_open + 1)["decisions"]
+            tell(client, made[0]["id"], dict.fromkeys(made[0]["arms"], 1.0))
+            opened += [one["id"] for one in made[1:]]
+
+    def said(before):
+        words = ["compact", str(path), "shop", "--before", before, "--no-export"]
+        run = CliRunner().invoke(cli.app, words)
+        assert run.exit_code == 0, run.output
+        return run.output
+
+    # Day 102 after 1970, and the day after the last one.
+    assert said("1970-04-13") == f"{bandit} shop: 2 events removed\n"
+    assert said("1970-04-20") == (
+        f"{bandit} shop: 0 events removed\n"
+        "all events since 1970-04-13 stay, because decisions before 1970-04-20 are open: "
+        f"8, the oldest {', '.join(opened[:5])} and 3 more; "
+        "send their outcomes, or make bandits with an expiry\n"
+    )
 
 
 def test_a_crash_after_the_base_loses_nothing(copied, monkeypatch):

@@ -9,11 +9,12 @@ from click.testing import CliRunner
 
 import broken_disks
 from forked_server import ForkedServer
-from serving import client_of, events_of
+from serving import client_of, create, events_of
 from superarm import cli
 from superarm.client import Client, ProblemError, Retries
 from superarm.service import server
 from superarm.service.bandits.replay import fingerprint, replay
+from superarm.service.log import sqlite
 from superarm.service.settings import Settings
 
 ONCE = Retries(tries=1)
@@ -203,3 +204,37 @@ def test_a_clock_that_jumps_back(tmp_path):
         assert client.get(f"/v1/bandits/{bandit}").json() == known
         assert client.post(f"/v1/bandits/{bandit}/decisions").json()["time"] == times[-1]
     assert replayed(tmp_path / "s.db").exit_code == 0
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm", "-serving"])
+@pytest.mark.parametrize("what", ["removed", "moved", "replaced"])
+def test_nothing_is_acknowledged_when_a_file_of_the_database_is_gone(
+    tmp_path, monkeypatch, end, what
+):
+    """It would be written where nobody finds it, or beside another server."""
+    monkeypatch.setattr(sqlite, "_LOOK_S", 0.0)
+    path = tmp_path / "served.db"
+    file = path.with_name(f"{path.name}{end}")
+    with client_of(path) as client:
+        bandit = create(client)
+        key = {"Idempotency-Key": "once"}
+        address = f"/v1/bandits/{bandit}/decisions"
+        assert client.post(address, headers=key).status_code == 201
+        content = file.read_bytes()
+        file.rename(tmp_path / "moved")
+        if what == "removed":
+            (tmp_path / "moved").unlink()
+        if what == "replaced":
+            file.write_bytes(content)
+        for _ in range(2):  # the second time from the log
+            answer = client.post(address, headers={"Idempotency-Key": "again"})
+            assert answer.status_code == 503
+            assert answer.json()["type"] == "urn:superarm:database-failing"
+        made = client.post("/v1/bandits", json={"name": "late", "arms": 3, "k": 1})
+        assert made.status_code == 503
+        assert client.get("/healthz").status_code == 503
+        assert client.get(f"/v1/bandits/{bandit}").json()["decisions"] == 1
+        if what == "moved":  # back again
+            (tmp_path / "moved").rename(file)
+            assert client.post(address, headers={"Idempotency-Key": "again"}).status_code == 201
+            assert client.get("/healthz").status_code == 200

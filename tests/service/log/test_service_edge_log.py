@@ -50,7 +50,7 @@ def test_a_batch_cannot_count_again_after_its_event_was_compacted(path, monkeypa
         decision = decide(client, bandit)
         tell(client, decision["id"], dict.fromkeys(decision["arms"], 1.0))
     store = SQLiteStore(path)
-    assert compact(store, store.bandit(bandit), {}, 101.5 * 86_400) > 0
+    assert compact(store, store.bandit(bandit), {}, 101.5 * 86_400).n_events > 0
     store.close()
     with client_of(path) as client:
         line = Line(client)
@@ -79,7 +79,7 @@ def test_files_of_removed_days_stay_as_they_are(path, tmp_path):
     store = SQLiteStore(path)
     of_days = [export(store, store.bandit(bandit), out)]
     before = read_export(out)
-    assert compact(store, store.bandit(bandit), {}, 101 * 86_400) == 1
+    assert compact(store, store.bandit(bandit), {}, 101 * 86_400).n_events == 1
     of_days.append(export(store, store.bandit(bandit), out))
     store.close()
     assert [len(files) for files in of_days] == [2, 1]

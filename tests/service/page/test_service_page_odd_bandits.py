@@ -1,7 +1,7 @@
 """Bandits that the page must show as well: other beliefs, the edge, long and odd names."""
 
 import pytest
-from page_steps import FRUIT, decide, keep_notes, tell, wait_for_text
+from page_steps import FRUIT, PATIENCE_MS, decide, keep_notes, tell, wait_for_text
 
 from superarm.client import Client, EdgeBandit
 
@@ -79,3 +79,72 @@ def test_the_numbers_of_the_chart_are_whole(visit, bandit):
       }).map((text) => text.textContent);
     }"""
     assert page.locator("svg.chart").evaluate(outside) == []
+
+
+def test_an_old_answer_does_not_replace_a_new_one(visit, other, bandit):
+    """A busy server may answer in another order. Nothing would load the history again."""
+    page = visit(f"/#/b/{bandit['id']}")
+    page.get_by_text("No decisions yet.").wait_for()
+    page.evaluate(
+        """() => {
+          const start = window.setTimeout;
+          window.setTimeout = (run, ms, ...more) => start(run, Math.min(ms, 50), ...more);
+          window.passed = 0; // long before the first answer, so that a timer waits
+          performance.now = () => window.passed;
+        }"""
+    )
+    held = []
+    page.route("**/history*", lambda route: route.continue_() if held else held.append(route))
+    decision = decide(other, bandit)
+    page.locator(".decision").wait_for()
+    with page.expect_request("**/history*"):  # of a timer, which no reload waits for
+        page.evaluate("window.passed = 1e9")
+    page.evaluate("window.passed += 4000")
+    tell(other, decision)
+    wait_for_text(page.locator(".readout"), "^Round 1 at")
+    with page.expect_response("**/history*"):
+        held[0].fulfill(json={"points": [], "estimate_is": "old"})
+    page.evaluate("new Promise((resolve) => setTimeout(resolve, 50))")
+    assert page.locator(".readout").count() == 1
+
+
+def test_what_failed_while_the_server_was_lost_is_loaded_again(visit, other, bandit):
+    page = visit(f"/#/b/{bandit['id']}", expect=["ERR_CONNECTION_REFUSED"])
+    page.get_by_text("No decisions yet.").wait_for()
+    page.route("**/history*", lambda route: route.abort("connectionrefused"))
+    with page.expect_event("requestfailed"):
+        tell(other, decide(other, bandit))
+    page.route("**/v1/**", lambda route: route.abort("connectionrefused"))
+    page.get_by_role("button", name="Trying again…").wait_for()
+    page.unroute_all()
+    wait_for_text(page.locator(".readout"), "^Round 1 at")
+
+
+def test_an_address_that_changes_while_the_page_begins_is_shown(browser, server, bandit):
+    """Before the browser has drawn the page for the first time."""
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.add_init_script(
+        """
+        const [start, held] = [window.setTimeout, []];
+        window.requestAnimationFrame = (run) => held.push(run);
+        window.setTimeout = (run, ms, ...more) => held.push(() => run(...more));
+        window.draw = () => {
+          window.requestAnimationFrame = (run) => start(run);
+          window.setTimeout = start;
+          held.forEach((run) => run());
+        };
+        """
+    )
+    page.goto(server)
+    page.evaluate(
+        """hash => new Promise((resolve) => {
+          addEventListener("hashchange", resolve);
+          location.hash = hash;
+        })""",
+        f"#/b/{bandit['id']}",
+    )
+    page.evaluate("window.draw()")
+    page.get_by_role("heading", name=bandit["name"]).wait_for()
+    context.close()

@@ -64,6 +64,10 @@ class Reply:
         """Called with all answers, once."""
         raise NotImplementedError
 
+    def fail(self, error: Exception) -> None:
+        """Called instead of `end` if the request is refused."""
+        raise NotImplementedError
+
     @property
     def is_over(self) -> bool:
         """Whether nobody waits for an answer any more."""
@@ -85,6 +89,12 @@ class Reply:
             self._n_missing = 0
             answers, self._answers = self._answers, []
             self.end([problem if one is _MISSING else one for one in answers])
+
+    def refuse(self, problem: Problem) -> None:
+        """Answer the request as a whole with a problem, unless it has its answers."""
+        if self._n_missing:
+            self._n_missing, self._answers = 0, []
+            self.fail(problem)
 
 
 class Awaited(Reply):

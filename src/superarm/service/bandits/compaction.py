@@ -7,22 +7,41 @@ longer be looked up. The belief and everything that follows are the same bit for
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.spec import names_of
 from superarm.service.log import chain
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import Store
-from superarm.sessions import decision_number
+from superarm.sessions import Decision
 
 _DAY_S = 86_400
 
 
-def compact(store: Store, bandit: Bandit, own: parts.Factories, before: float) -> int:
-    """Remove the events of whole days (UTC) before a time. Returns the number of these events.
+class Compacted(NamedTuple):
+    """What `compact` has done.
+
+    Attributes
+    ----------
+    n_events
+        The number of events that were removed.
+    still_open
+        The open decisions before the time, the oldest first. All events stay from its day on.
+    """
+
+    n_events: int
+    still_open: list[Decision]
+
+
+def compact(store: Store, bandit: Bandit, own: parts.Factories, before: float) -> Compacted:
+    """Remove the events of whole days (UTC) before a time.
 
     The events of open decisions stay, and all events from their days on.
     """
-    end = _midnight(min(before, _oldest_open(store, bandit, own, before)))
+    opened = loading.load(store, bandit, own).session.open
+    still_open = [one for one in opened if one.time < before]
+    end = _midnight(min([before, *(one.time for one in still_open)]))
     live = loading.begin(store, bandit, own)
     start = live.seq
     for event in chain.events_after(store, bandit, start):
@@ -30,7 +49,7 @@ def compact(store: Store, bandit: Bandit, own: parts.Factories, before: float) -
             break
         live.apply(event)
     if live.seq == start:
-        return 0
+        return Compacted(0, still_open)
     meta, encode = live.snapshot()
     # Exports need the arms that removed events have added.
     meta["added"] = [str(name) for name in live.session.names[len(names_of(live.spec)) :]]
@@ -39,17 +58,8 @@ def compact(store: Store, bandit: Bandit, own: parts.Factories, before: float) -
     if last is None or last["seq"] < live.seq:  # its event is about to be removed
         store.put_checkpoint(bandit.number, base)
     store.compact(bandit.number, live.seq, base)
-    return live.seq - start
+    return Compacted(live.seq - start, still_open)
 
 
 def _midnight(time: float) -> float:
     return time // _DAY_S * _DAY_S
-
-
-def _oldest_open(store: Store, bandit: Bandit, own: parts.Factories, default: float) -> float:
-    """The time of the oldest open decision."""
-    still_open = loading.load(store, bandit, own).session.open
-    if not still_open:
-        return default
-    number = decision_number(still_open[0].id)
-    return store.decided_before(bandit.number, number, 1)[0].time

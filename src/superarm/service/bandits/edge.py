@@ -21,6 +21,7 @@ from superarm.service.bandits.records import Answer, Repeated, remote_of
 from superarm.service.log.events import Event
 from superarm.service.log.store import Store, Turn
 from superarm.service.problems import Fault, Problem, shown, shown_error
+from superarm.sessions.arms import repeated
 from superarm.sessions.edge import HalfMergedError, share
 from superarm.sessions.edge import merge as learn
 
@@ -127,6 +128,8 @@ def _check_decisions(live: Live, decisions: list[dict[str, Any]]) -> None:
             f"decisions of a batch must have at most {_MOST_NAMES:,} arms in all, got {n_names:,}",
             fix="send several batches",
         )
+    if twice := repeated([one["id"] for one in decisions]):
+        raise Problem(422, f"decisions of a batch must be distinct, got {shown(twice)} twice")
     own = re.compile(rf"{live.bandit.id}\.[a-z2-9]{{10}}-[1-9][0-9]{{0,14}}")
     for one in decisions:
         wrong = None if own.fullmatch(one["id"]) else f"the id of a snapshot of {live.bandit.id}"

@@ -151,7 +151,7 @@ class Engine:
         """The bandit with an id. Raises Problem if there is none."""
         bandit = await self.in_thread(self.store.bandit, id) if ids.may_exist(id) else None
         if bandit is None:
-            gone = ids.may_exist(id) and await self.in_thread(self.store.was_deleted, id)
+            gone = ids.may_exist(id) and await self.in_thread(self.store.deleted, id)
             raise problem_of(DeletedError()) if gone else no_bandit(id)
         return bandit
 

@@ -15,6 +15,7 @@ from superarm.service.bandits.constraints import check_k
 from superarm.service.bandits.features import check_size, rows_of
 from superarm.service.problems import Problem, shown, shown_error
 from superarm.sessions import Expiry, Holdout, Session
+from superarm.sessions.arms import repeated
 
 Spec = dict[str, Any]
 _KEPT_NUMBERS = 2_000_000  # sampled values that explanations keep in memory, about
@@ -62,8 +63,8 @@ def complete(given: Spec, own: parts.Factories, *, most_arms: int) -> Spec:
     check_size(spec, n_arms)
     _check_inner(spec, n_arms, own)
     try:
-        # JSON has no NaN. Parameters of rewards may contain one at any depth.
-        json.dumps(spec, allow_nan=False)
+        # JSON has no NaN. Parameters of rewards may contain one at any depth. Names may be many.
+        json.dumps({**spec, "arms": None}, allow_nan=False)
     except ValueError:
         raise Problem(422, "parameters must be finite numbers, got a NaN or an infinity") from None
     for part in ("belief", "oracle", "reward", "prior"):
@@ -94,9 +95,8 @@ def _check_arms(arms: list[str] | int, k: int, most_arms: int) -> int:
             fix="serve with --most-arms",
         )
     check_k(k, n_arms)
-    if not isinstance(arms, int) and len(set(arms)) < n_arms:
-        repeated = shown(_repeated(arms))
-        raise Problem(422, f"names of arms must be distinct, got {repeated} more than once")
+    if not isinstance(arms, int) and (twice := repeated(arms)) is not None:
+        raise Problem(422, f"names of arms must be distinct, got {shown(twice)} more than once")
     return n_arms
 
 
@@ -167,15 +167,6 @@ def _not_additive() -> Problem:
         "oracle top_k must have an additive reward, got one that is not",
         fix="take the oracle lazy_singletons or greedy",
     )
-
-
-def _repeated(names: list[str]) -> str:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return ""
 
 
 def policy_of(spec: Spec, own: parts.Factories) -> Callable[[int], Policy]:

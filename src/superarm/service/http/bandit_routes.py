@@ -82,7 +82,12 @@ async def list_bandits(service: Service, query: queries.BanditsQuery) -> Answer:
     """List bandits in the order of their creation: all, or by their names."""
     engine, limit, number = service.engine, query.limit, 0
     if query.after is not None:
-        number = (await engine.find(query.after)).number
+        try:
+            number = (await engine.find(query.after)).number
+        except Problem as problem:
+            if problem.kind != "bandit-deleted":  # since the page that it ended
+                raise
+            number = await engine.in_thread(engine.store.deleted, query.after)
 
     def look() -> Answer:
         if query.name is None:

@@ -54,7 +54,7 @@ _Integer = Annotated[int, Field(ge=-(2**64), le=2**64)]
 _Float = Annotated[float, BeforeValidator(lambda value: "" if type(value) is int else value)]
 Metadata = Annotated[dict[Text, _Words | bool | _Integer | _Float | None], Field(max_length=32)]
 _MOST_PARAMETERS = 32
-_MOST_ITEMS = 10_000  # of one request with many
+MOST_ITEMS = 10_000  # of one request with many
 PartObject = Annotated[dict[str, Any], Field(min_length=1, max_length=_MOST_PARAMETERS)]
 
 
@@ -232,7 +232,7 @@ class DecideItem(DecideBody):
 class DecideAllBody(Strict):
     """Requests for decisions."""
 
-    decisions: Annotated[List[DecideItem], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(
+    decisions: Annotated[List[DecideItem], Field(min_length=1, max_length=MOST_ITEMS)] = Field(
         description="One item per request. The result at the same place answers it."
     )
 
@@ -246,7 +246,7 @@ class TellItem(TellBody):
 class TellAllBody(Strict):
     """Outcomes of many decisions."""
 
-    outcomes: Annotated[List[TellItem], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(
+    outcomes: Annotated[List[TellItem], Field(min_length=1, max_length=MOST_ITEMS)] = Field(
         description="One item per decision. The result at the same place answers it."
     )
 
@@ -294,6 +294,6 @@ class BatchBody(Strict):
     version: Annotated[str, StringConstraints(pattern=misfits.VERSION)] = Field(
         description="That of the last snapshot that the client took before it made the batch."
     )
-    decisions: Annotated[List[RemoteDecision], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(
+    decisions: Annotated[List[RemoteDecision], Field(min_length=1, max_length=MOST_ITEMS)] = Field(
         description="Each decision is in one batch only."
     )

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import json
 import re
 import typing
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from typing import Annotated, Any, NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator, create_model
-from pydantic_core import from_json, to_json
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from superarm.service.bandits.actor import Wanted
 from superarm.service.bandits.records import Repeated
+from superarm.service.http.items import from_lines, from_list, unfit
 from superarm.service.http.misfits import misfit
 from superarm.service.http.service import Service
 from superarm.service.problems import Problem, shown
@@ -33,12 +33,6 @@ REPLAYED = "Idempotent-Replayed"  # the header of an answer that was given befor
 NDJSON = "application/x-ndjson"  # JSON lines
 _JSON = "application/json"
 _NOTHING = (b"", b"{}")
-# How some bodies begin, and what is wrong with them.
-_NOT_JSON = {
-    b"\x1f\x8b": "send it without compression",
-    b"\xef\xbb\xbf": "send it without a byte order mark",
-    **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "send it in UTF-8"),
-}
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
@@ -156,18 +150,37 @@ class Endpoint:
         given: dict[str, Any] = {}
         if self.body is not None:
             # Any website can make a browser send other types without asking the service first.
-            if media != _JSON and (media is not None or raw):
-                raw = _as_json(raw, (media or "").partition(";")[0].strip().lower(), self.lines)
-            # A body that is not needed, and says nothing, leaves the default of the function.
-            if self.needs_body or raw not in _NOTHING:
-                try:
+            is_json = media == _JSON or (media is None and not raw)
+            lines = None if is_json else self._lines_of(media or "")
+            try:
+                if lines is not None:
+                    given["body"] = from_lines(raw, self.body, lines)
+                # A body that is not needed, and says nothing, leaves the default of the function.
+                elif self.needs_body or raw not in _NOTHING:
                     # From bytes, not from parsed JSON: strict models then take lists for tuples.
                     given["body"] = self.body.model_validate_json(raw)
-                except ValidationError as error:
-                    given["body"] = _forgiving(error, raw, self.body, self.lines)
+            except ValidationError as error:
+                if self.lines is None:
+                    raise unfit(error, raw, self.body) from None
+                given["body"] = from_list(error, raw, self.body, self.lines)
         if self.takes_key:
             given["key"] = None if key is None else idempotency_key(key)
         return given
+
+    def _lines_of(self, media: str) -> str | None:
+        """The member whose items are the lines of a body; None for JSON. Refuses other types."""
+        media = media.partition(";")[0].strip().lower()
+        if media == _JSON:
+            return None
+        if media == NDJSON and self.lines is not None:
+            return self.lines
+        raise Problem(
+            415,
+            "the body must be JSON",
+            expected=_JSON if self.lines is None else f"{_JSON} or {NDJSON}",
+            got=shown(media),
+            fix="send Content-Type",
+        )
 
     def headers(self, answer: Any) -> dict[str, str]:
         """The headers of an answer, without those of its body."""
@@ -206,61 +219,6 @@ class Media(NamedTuple):
 def incomplete() -> Problem:
     """The answer to a request whose client has left before its end."""
     return Problem(400, "the body is incomplete", fix="send it again")
-
-
-def _as_json(raw: bytes, media: str, lines: str | None) -> bytes:
-    if lines is not None and media == NDJSON:
-        *before, last = raw.rstrip().splitlines() or [b""]
-        # Lines stay lines, so that errors name the right ones.
-        items = b"".join(line + (b",\n" if line.strip() else b"\n") for line in before)
-        return b'{"%s":[%s%s]}' % (lines.encode(), items, last)
-    if media != _JSON:
-        raise Problem(
-            415,
-            "the body must be JSON",
-            expected=_JSON if lines is None else f"{_JSON} or {NDJSON}",
-            got=shown(media),
-            fix="send Content-Type",
-        )
-    return raw
-
-
-def _forgiving(
-    error: ValidationError, raw: bytes, model: type[BaseModel], lines: str | None
-) -> BaseModel:
-    """A body with many items, with problems in the places of the items that do not fit.
-
-    Raises a problem for other bodies.
-    """
-    if error.error_count() == 1 and error.errors()[0]["type"] == "json_invalid":
-        detail = json.dumps(error.errors()[0]["msg"])[1:-1]
-        fix = next((fix for start, fix in _NOT_JSON.items() if raw.startswith(start)), None)
-        # 400 for text that is not JSON, 422 for JSON that does not fit.
-        raise Problem(400, f"the body must be JSON: {detail}", fix=fix) from None
-    if lines is None:
-        raise misfit(error, from_json(raw), model, "members") from None
-    try:
-        items = getattr(_with_problems(model, lines).model_validate_json(raw), lines)
-    except ValidationError as whole:
-        raise misfit(whole, from_json(raw), model, "members") from None
-    return model.model_construct(**{lines: items})
-
-
-@cache
-def _with_problems(model: type[BaseModel], member: str) -> type[BaseModel]:
-    """The model of a body whose items fit or become problems."""
-    field = model.model_fields[member]
-    (item,) = typing.get_args(field.annotation)
-
-    def checked(value: Any, check: Callable[[Any], Any]) -> Any:
-        try:
-            return check(value)
-        except ValidationError as error:
-            return misfit(error, value, item, "members", "the item")
-
-    items: Any = list[Annotated[item, WrapValidator(checked)]]  # type: ignore[valid-type]
-    declared: Any = (Annotated[items, *field.metadata], ...)
-    return create_model(model.__name__, __config__=model.model_config, **{member: declared})
 
 
 class _NoQuery(BaseModel):

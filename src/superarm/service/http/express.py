@@ -23,6 +23,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from superarm.service.bandits.actor import Reply
+from superarm.service.bandits.failures import about_to_stop
 from superarm.service.bandits.patience import too_late
 from superarm.service.http.connection import Alarm, Connection, Door
 from superarm.service.http.endpoint import Endpoint, Work, encoded, incomplete
@@ -238,7 +239,8 @@ class _Request(Reply, RequestResponseCycle):
 
     def cancel(self, msg: str | None = None) -> None:
         """Give the work up, at the end of the server."""
-        self.disconnected = True
+        # Later: uvicorn goes through all tasks, and this one is removed with its answer.
+        self._connection.loop.call_soon(self.refuse, about_to_stop())
 
     @property
     def is_over(self) -> bool:

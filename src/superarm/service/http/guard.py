@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
+from superarm.service.bandits.failures import about_to_stop
 from superarm.service.http.gate import HEADERS, Gate
 from superarm.service.http.to_home import INSIDE
 from superarm.service.problems import MEDIA_TYPE, Problem
@@ -39,9 +41,14 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        # Starting and stopping of the application, and what the guard of another worker admitted.
-        if scope["type"] != "http" or scope.get(INSIDE):
+        if scope["type"] != "http":  # starting and stopping of the application
             await self._app(scope, receive, send)
+            return
+        if scope.get(INSIDE):  # the guard of another worker has admitted it
+            try:
+                await self._ended(scope, receive, send)
+            except Problem as problem:
+                await _answer(problem, send)
             return
         start, status, key_id, body = time.perf_counter(), 500, None, _Body()
         method, path = scope["method"], scope["path"]
@@ -62,7 +69,7 @@ class Guard:
             key_id = self._gate.admit(method, path, headers, client)
             if self._gate.declares_too_long(headers):
                 raise _too_long(self._gate.most_body)
-            await self._app(scope, self._limited(receive, body), watched)
+            await self._ended(scope, self._limited(receive, body), watched)
         except Problem as problem:
             status = problem.status
             await _answer(problem, send)
@@ -71,6 +78,22 @@ class Guard:
             seconds = time.perf_counter() - start
             route = getattr(scope.get("route"), "path_format", "other")
             self._gate.answered(method, path, route, status, seconds, key_id, client)
+
+    async def _ended(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the application answer, at the latest when the server stops."""
+        has_begun = False
+
+        async def watched(message: Any) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except asyncio.CancelledError:  # the server waits no longer
+            if has_begun:
+                raise
+            raise about_to_stop() from None
 
     def _limited(self, receive: Receive, body: _Body) -> Receive:
         """Receive the body, unless it is too long, or there is no room for it."""
@@ -116,7 +139,7 @@ def _too_long(most: int) -> Problem:
 
 async def _answer(problem: Problem, send: Send) -> None:
     body = problem.encoded()
-    headers = {"content-type": MEDIA_TYPE, "content-length": str(len(body)), **problem.headers}
+    headers = {**problem.headers, "content-length": str(len(body)), "content-type": MEDIA_TYPE}
     pairs = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": problem.status, "headers": pairs})
     await send({"type": "http.response.body", "body": body})

@@ -184,9 +184,10 @@ class FolderStore:
         """Delete a bandit and its checkpoint, and give up its name."""
         self._at(number).delete(number)
 
-    def was_deleted(self, id: str) -> bool:
-        """Whether the bandit with an id was deleted."""
-        return any(file.was_deleted(id) for file in self._files)
+    def deleted(self, id: str) -> int | None:
+        """The number of the bandit with an id, if it was deleted."""
+        found = (file.deleted(id) for file in self._files)
+        return next((number for number in found if number is not None), None)
 
     def to_purge(self) -> list[int]:
         """The numbers of deleted bandits in the files of this process with events left."""

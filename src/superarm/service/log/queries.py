@@ -122,9 +122,9 @@ def delete(self: Database, number: int) -> None:
     self._write([(mark, (number,)), *caches])
 
 
-def was_deleted(self: Database, id: str) -> bool:
-    """Whether the bandit with an id was deleted."""
-    return next(_bandits(self, f"WHERE id = ? AND {_DELETED}", id), None) is not None
+def deleted(self: Database, id: str) -> int | None:
+    """The number of the bandit with an id, if it was deleted."""
+    return next((one.number for one in _bandits(self, f"WHERE id = ? AND {_DELETED}", id)), None)
 
 
 def to_purge(self: Database) -> list[int]:

@@ -14,7 +14,7 @@ class SharedQueries:
     events, last, by_keys = queries.events, queries.last, queries.by_keys
     decided_before, about = queries.decided_before, queries.about
     expired_before = queries.expired_before
-    delete, was_deleted = queries.delete, queries.was_deleted
+    delete, deleted = queries.delete, queries.deleted
     to_purge, purge = queries.to_purge, queries.purge
     base, compact, first_decision = queries.base, queries.compact, queries.first_decision
     key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key

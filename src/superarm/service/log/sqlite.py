@@ -6,6 +6,7 @@ import contextlib
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,7 @@ from superarm.service.log.sqlite_file import (
     WITH_LONG,
     as_store_error,
     connect,
+    identities,
     inserting_events,
     lock,
     make_tables,
@@ -45,6 +47,7 @@ _INSERT_NUMBERED = "INSERT INTO bandits (number, id, name, k, created) VALUES (?
 # of older versions of SQLite.
 _AT_ONCE = (64, 16, 4)
 _INSERT_EVENTS = {size: INSERT_EVENT + f", {EVENT_ROW}" * (size - 1) for size in _AT_ONCE}
+_LOOK_S = 0.1  # how often it is looked whether the files are still there
 _FREE_BYTES = 1 << 15  # the file is healthy if it can grow by this much
 
 
@@ -87,6 +90,8 @@ class SQLiteStore(SharedQueries):
         if mode == "read" and not self.path.exists():
             raise StoreError(f"{self.path} must be a superarm database, but there is no such file")
         self._file_lock = lock(self.path) if mode == "serve" else None
+        self._files: dict[Path, tuple[int, ...]] = {}  # that must stay as they are
+        self._look_at = 0.0
         self._queue: list[_Waiting] = []
         self._queue_lock = threading.Lock()
         self._write_lock = threading.Lock()
@@ -120,6 +125,9 @@ class SQLiteStore(SharedQueries):
             if version == 0 or (version < VERSION and mode == "serve"):
                 with _transaction(writing):
                     make_tables(writing, version)
+            if mode == "serve":
+                with _transaction(writing):  # from now on all files are there
+                    self._files = identities(self.path)
         except sqlite3.Error as error:
             raise as_store_error(error, self.path) from error
 
@@ -201,6 +209,15 @@ class SQLiteStore(SharedQueries):
     def _writer(self) -> sqlite3.Connection:
         if self._writing is None:
             raise StoreError(f"{self.path} is closed, or open for reading only", read_only=True)
+        if (now := time.monotonic()) >= self._look_at:
+            # What is written to other files is lost, and without its lock nobody is alone.
+            files = self._files.items()
+            if not all(file.exists() and file.stat()[1:3] == known for file, known in files):
+                raise StoreError(
+                    f"{self.path} and the files beside it must stay where they are, but one was "
+                    f"moved, removed or replaced; nothing more is written: start the server again"
+                )
+            self._look_at = now + _LOOK_S
         return self._writing
 
     def _write(self, statements: list[Statement]) -> None:

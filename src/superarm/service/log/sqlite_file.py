@@ -103,6 +103,12 @@ def lock(path: Path) -> filelock.BaseFileLock:
     return held
 
 
+def identities(path: Path) -> dict[Path, tuple[int, ...]]:
+    """The files of a database that is open and locked, with the numbers of inode and device."""
+    files = [Path(f"{path.resolve()}{end}") for end in ("", "-wal", "-shm", "-serving")]
+    return {file: file.stat()[1:3] for file in files}
+
+
 def as_store_error(error: Exception, path: Path) -> StoreError:
     """Translate a failure of SQLite."""
     code = getattr(error, "sqlite_errorcode", None)

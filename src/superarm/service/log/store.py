@@ -107,8 +107,8 @@ class Store(Protocol):
     def delete(self, number: int) -> None:
         """Delete a bandit and its checkpoint, and give up its name. `purge` removes its events."""
 
-    def was_deleted(self, id: str) -> bool:
-        """Whether the bandit with an id was deleted."""
+    def deleted(self, id: str) -> int | None:
+        """The number of the bandit with an id, if it was deleted."""
 
     def to_purge(self) -> list[int]:
         """The numbers of deleted bandits whose events are not all gone."""

@@ -34,7 +34,9 @@ export class Feed {
 
   #firstRound = Infinity;
   #historyAt = -Infinity;
+  #historyShown = -Infinity;
   #judgedAt = -Infinity;
+  #judgedShown = -Infinity;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #historyTimer;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -110,7 +112,10 @@ export class Feed {
       onevents: (events) => this.#arrived(events),
       onstate: (state) => {
         const wasAway = this.connection === "hanging" || this.connection === "lost";
-        if (wasAway && state === "live") this.callbacks.onrecovery();
+        if (wasAway && state === "live") {
+          this.callbacks.onrecovery();
+          this.refresh(); // what failed meanwhile
+        }
         this.connection = state;
         this.callbacks.onchange();
       },
@@ -130,7 +135,7 @@ export class Feed {
       }, wait);
       return;
     }
-    this.#judgedAt = performance.now();
+    const askedAt = (this.#judgedAt = performance.now());
     const { n_arms, k, retired, spec } = this.bandit;
     const { oracle, reward } = spec;
     const isAdditive = oracle.kind === "top_k" || (reward.name === "linear" && !reward.weights);
@@ -138,11 +143,14 @@ export class Feed {
     const isSteady = !context && discount === 1; // means that change have no verdict
     const isCounted = JUDGED.includes(kind) && isSteady && isAdditive;
     const isJudged = isCounted && k < n_arms - retired.length;
-    [this.verdict, this.lift] = await Promise.all([
+    const judged = await Promise.all([
       isJudged && n_arms <= MOST_ARMS_JUDGED ? api.verdict(this.id) : null,
       spec.holdout ? api.lift(this.id) : null,
     ]);
-    if (!this.#isOver) this.callbacks.onchange();
+    if (this.#isOver || askedAt < this.#judgedShown) return;
+    this.#judgedShown = askedAt;
+    [this.verdict, this.lift] = judged;
+    this.callbacks.onchange();
   }
 
   // At once if the last time is long ago, and otherwise as soon as it is.
@@ -155,9 +163,12 @@ export class Feed {
       }, wait);
       return;
     }
-    this.#historyAt = performance.now();
-    this.history = await api.history(this.id, HISTORY_POINTS);
-    if (!this.#isOver) this.callbacks.onchange();
+    const askedAt = (this.#historyAt = performance.now());
+    const history = await api.history(this.id, HISTORY_POINTS);
+    if (this.#isOver || askedAt < this.#historyShown) return; // a later answer came before it
+    this.#historyShown = askedAt;
+    this.history = history;
+    this.callbacks.onchange();
   }
 
   /** @param {LogEvent[]} events */

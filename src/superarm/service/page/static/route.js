@@ -1,6 +1,6 @@
 // The address of the page: #/b/BANDIT shows a bandit, #/b/BANDIT/d/DECISION explains a decision.
 
-import { useEffect, useRef, useState } from "./html.js";
+import { useLayoutEffect, useRef, useState } from "./html.js";
 
 /** @typedef {{ id: string | null, decision: string | null }} Route */
 
@@ -31,7 +31,8 @@ export function useRoute() {
   const [route, setRoute] = useState(currentRoute);
   const hasNavigated = useRef(false);
   const update = () => setRoute(currentRoute());
-  useEffect(() => {
+  // At once: a change between the first drawing and an effect after it would be lost.
+  useLayoutEffect(() => {
     const onhashchange = () => {
       hasNavigated.current = true;
       update();
