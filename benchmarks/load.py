@@ -41,6 +41,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+# One BLAS thread per process, as in deploy/: before numpy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import psycopg
 from rich.console import Console
 from rich.table import Table
