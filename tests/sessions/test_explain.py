@@ -134,6 +134,21 @@ def test_text_and_picture():
     ]
 
 
+def test_the_title_of_the_picture_fits_beside_long_names():
+    names = [f"{number} {'a long name ' * 4}" for number in range(6)]
+    policy = sa.cts(sa.LinearReward(6), k=2, oracle=sa.LazySingletons())
+    session = sa.Session(policy, names, seed=1)
+    why = session.explain(session.ask())
+    assert why.decision.certified
+    figure = why.figure()
+    figure.set_size_inches(5.0, figure.get_figheight())  # a phone, or a column of a page
+    figure.draw_without_rendering()
+    title = figure.get_suptitle()
+    assert why.decision.id in title
+    (text,) = [one for one in figure.texts if one.get_text() == title]
+    assert text.get_window_extent().x1 <= figure.bbox.x1
+
+
 def test_the_learned_prior_is_that_of_the_decision():
     session, decision, why = explained(sa.TopK(), belief=LearnedBetaBelief(6))
     a, b = session.policy.belief.prior

@@ -266,7 +266,9 @@ def _figure(explanation: Explanation) -> Any:
     keys = [*interval, *sampled]
     figure.legend(handles=keys, loc="outside lower center", ncols=2, frameon=False)
     sure = CERTIFIED if explanation.decision.certified else "not certified"
-    axis.set_title(f"Decision {explanation.decision.id}, {sure}", loc="left", fontsize=11)
+    # Of the figure, because long names of arms leave little room above the axis.
+    title = f"Decision {explanation.decision.id}, {sure}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     return figure
 
 
