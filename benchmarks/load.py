@@ -3,7 +3,7 @@
     python benchmarks/load.py [--rounds N] [--seconds S] [--postgres URL] [--events N]
                               [--old FILE.db] [--no-workers] [--share S] [--clients-in N]
                               [--out FILE.json]
-    python benchmarks/load.py --from FILE.json
+    python benchmarks/load.py --from FILE.json [FILE.json ...]
 
 5 of 5,000 arms, 64 clients with one request at a time, everything durable. Ratios are of figures
 from the same round, and the table has their medians over the rounds:
@@ -265,17 +265,18 @@ def rows(found: dict[str, Any]) -> list[list[str]]:
     return made
 
 
-def markdown(found: dict[str, Any]) -> str:
-    """The ratios of rates and of latencies, as a table for a page."""
-    kinds = [kind for kind in KINDS if kind in found]
-    head = [f"at {found['clients']} clients, on {found['cores']} cores", *map(KINDS.get, kinds)]
-    rows = [
-        [said, *(f"{found[kind]['ratios'][name]:.2f}" for kind in kinds)]
-        for name, said in ON_THE_PAGE.items()
-        if name in found[kinds[0]]["ratios"]
-    ]
-    lines = [f"| {' | '.join(map(str, row))} |" for row in [head, *rows]]
-    return "\n".join([lines[0], "|---|" + "---:|" * len(kinds), *lines[1:]])
+def markdown(*every: dict[str, Any]) -> str:
+    """The ratios of rates and of latencies of one or more files, as a table for a page."""
+    columns = [(found, kind) for found in every for kind in KINDS if kind in found]
+    heads = [f"{KINDS[kind]}, {found['cores']} cores" for found, kind in columns]
+    lines = [f"| at {every[0]['clients']} clients | {' | '.join(heads)} |"]
+    lines.append("|---|" + "---:|" * len(columns))
+    for name, said in ON_THE_PAGE.items():
+        each = [found[kind]["ratios"].get(name) for found, kind in columns]
+        if any(each):
+            cells = ["" if ratio is None else f"{ratio:.2f}" for ratio in each]
+            lines.append(f"| {said} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def processor_ms(rounds: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
@@ -321,11 +322,15 @@ def main() -> None:
     parser.add_argument("--folder", help="where files go, for the disk that they are to be on")
     parser.add_argument("--out", type=Path)
     parser.add_argument(
-        "--from", dest="given", type=Path, help="measure nothing; show this file as Markdown"
+        "--from",
+        dest="given",
+        type=Path,
+        nargs="+",
+        help="measure nothing; show these files as Markdown",
     )
     options = parser.parse_args()
     if options.given:
-        print(markdown(json.loads(options.given.read_text())))
+        print(markdown(*(json.loads(file.read_text()) for file in options.given)))
         return
     found: dict[str, Any] = {"m": M, "k": K, "clients": CLIENTS, "cores": os.cpu_count()}
     found["clients_in"] = options.clients_in
