@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from page_steps import decide, tell, wait_for_count, wait_for_keys, wait_for_text
+from page_steps import FRUIT, decide, tell, wait_for_count, wait_for_keys, wait_for_text
 
 IN_DIALOG = "document.activeElement.matches('dialog input')"
 AUDIT = Path(__file__).with_name("page_audit.js").read_text()
@@ -185,6 +185,18 @@ def test_the_page_fits_a_phone(visit, other, bandit):
     page.get_by_role("link", name="All bandits").click()
     page.locator("nav.bandits").get_by_role("link").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_decisions_of_the_hold_out_fit_a_phone(visit, other):
+    """Their row has one word more than the others."""
+    body = {"name": "held out", "arms": FRUIT, "k": 2, "seed": 1, "holdout": 0.5}
+    bandit = other("POST", "/v1/bandits", body)
+    for _ in range(8):
+        decide(other, bandit)
+    page = visit(f"/#/b/{bandit['id']}", viewport={"width": 360, "height": 740})
+    page.locator(".decision .held").first.wait_for()
+    cut = "some((one) => one.scrollWidth > one.clientWidth)"
+    assert not page.evaluate(f"[...document.querySelectorAll('.decision')].{cut}")
 
 
 def wait_for_colours(page, scheme):
