@@ -47,17 +47,26 @@ def from_list(error: ValidationError, raw: bytes, model: type[BaseModel], member
     ``error`` says that something does not fit. Raises a problem if that is more than items.
     """
     try:
-        # Halves of surrogate pairs, from texts that were cut, are JSON here, but not for models.
-        body = json.loads(raw.decode())
+        body = _parsed(raw)
+        _check_whole(body, model, member)
+    # What is nested deeper than models may be is no JSON for them, and too deep to describe.
     except (ValueError, RecursionError):
         raise unfit(error, raw, model) from None
+    texts = (("the item", json.dumps(one).encode()) for one in body[member])
+    given: Any = {member: _checked(texts, _item(model, member))}
+    return model.model_construct(**given)
+
+
+def _parsed(raw: bytes) -> Any:
+    # Halves of surrogate pairs, from texts that were cut, are JSON here, but not for models.
+    return json.loads(raw.decode())
+
+
+def _check_whole(body: Any, model: type[BaseModel], member: str) -> None:
     try:
         _with_anything(model, member).model_validate(body)
     except ValidationError as whole:
         raise misfit(whole, body, model, "members") from None
-    texts = (("the item", json.dumps(one).encode()) for one in body[member])
-    given: Any = {member: _checked(texts, _item(model, member))}
-    return model.model_construct(**given)
 
 
 def from_lines(raw: bytes, model: type[BaseModel], member: str) -> BaseModel:
@@ -88,8 +97,8 @@ def _is_object(line: tuple[str, bytes], item: BaseModel | Problem) -> bool:
 
 def _is_value(raw: bytes) -> bool:
     try:
-        from_json(raw)
-    except ValueError:
+        _parsed(raw)
+    except (ValueError, RecursionError):
         return False
     return True
 
