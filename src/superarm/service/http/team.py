@@ -181,6 +181,8 @@ class Team:
                 if self.closing():
                     raise _lost()
             return reading.result()
+        except ConnectionError:  # it had not read all of the request
+            raise _lost() from None
         finally:
             reading.cancel()
 
