@@ -238,3 +238,25 @@ def test_nothing_is_acknowledged_when_a_file_of_the_database_is_gone(
             (tmp_path / "moved").rename(file)
             assert client.post(address, headers={"Idempotency-Key": "again"}).status_code == 201
             assert client.get("/healthz").status_code == 200
+
+
+def test_nothing_is_acknowledged_when_a_file_of_the_database_cannot_be_reached(
+    tmp_path, monkeypatch
+):
+    """Such as in a folder whose rights have changed, or on a stale network drive."""
+    monkeypatch.setattr(sqlite, "_LOOK_S", 0.0)
+    look = Path.stat
+
+    def refused(file, **options):
+        if file.name == "served.db-wal":
+            raise PermissionError(13, "Permission denied")
+        return look(file, **options)
+
+    with client_of(tmp_path / "served.db") as client:
+        bandit = create(client)
+        monkeypatch.setattr(Path, "stat", refused)
+        for address in ("/v1/bandits", f"/v1/bandits/{bandit}/decisions"):
+            body = {} if bandit in address else {"name": "late", "arms": 3, "k": 1}
+            answer = client.post(address, json=body)
+            assert answer.status_code == 503
+            assert answer.json()["type"] == "urn:superarm:database-failing"
