@@ -79,18 +79,25 @@ def _retry_after(reply: httpx.Response | Exception) -> float:
     return float(value) if value.isascii() and value.isdigit() else 0.0
 
 
-def with_retries(steps: Steps[T], retries: Retries) -> Generator[Request | Pause, Any, T]:
-    """Run a verb: yields what to do next, receives the response or the transport error."""
+def with_retries(
+    steps: Steps[T], retries: Retries, *, of_items: bool = True
+) -> Generator[Request | Pause, Any, T]:
+    """Run a verb: yields what to do next, receives the response or the transport error.
+
+    Without ``of_items``, items of a request that got an answer are not sent again.
+    """
     try:
         request = next(steps)
         while True:
-            answer = yield from _try(request, retries)
+            answer = yield from _try(request, retries, of_items)
             request = steps.send(answer)
     except StopIteration as end:
         return end.value
 
 
-def _try(request: Request, retries: Retries) -> Generator[Request | Pause, Any, Any]:
+def _try(
+    request: Request, retries: Retries, of_items: bool
+) -> Generator[Request | Pause, Any, Any]:
     many = None if request.many is None else _Many(request.body[request.many])
     for n_failed in range(1, retries.tries + 1):
         # The same object each time, so that all tries carry the same Idempotency-Key.
@@ -104,7 +111,7 @@ def _try(request: Request, retries: Retries) -> Generator[Request | Pause, Any, 
                 if many.results is None:
                     raise
                 break
-            if not left:
+            if not (left and of_items):
                 break
             request = replace(request, body={request.many: left})
         # No pause after the last try: nothing would follow it.
