@@ -24,7 +24,7 @@ _MOST_NAMED = 5  # open decisions
     "--before",
     type=click.DateTime(["%Y-%m-%d"]),
     required=True,
-    help="Remove the events of the days before this one (UTC).",
+    help="Remove the events of the days before this one (UTC), today at the latest.",
 )
 @common.rewards_option
 @common.out_option("superarm-export", "the files")
@@ -47,6 +47,10 @@ def command(
 
     BANDIT is the id or the name of one bandit.
     """
+    today = datetime.now(UTC).date()
+    if before.date() > today:
+        # A later export would write the file of the day again, without what was removed.
+        raise click.BadParameter(f"--before must be at most {today}, today, got {before.date()}")
     common.need_service()
     if not no_export:
         common.need("duckdb", "logs", "Parquet files are written by DuckDB")
@@ -82,5 +86,6 @@ def _what_stays(still_open: Sequence[Decision], before: datetime) -> str:
     more = f" and {n - _MOST_NAMED:,} more" if n > _MOST_NAMED else ""
     return (
         f"all events since {day} stay, because decisions before {before.date()} are open: "
-        f"{n:,}, the oldest {named}{more}; send their outcomes, or make bandits with an expiry"
+        f"{n:,}, the oldest {named}{more}; send their outcomes, or make bandits with an expiry, "
+        f"whose next decision closes what has expired"
     )
