@@ -15,6 +15,7 @@ from forked_server import ForkedServer
 from superarm.client import Client, EdgeBandit
 from superarm.service import server, workers
 from superarm.service.bandits.replay import replay
+from superarm.service.http import team
 from superarm.service.http.keys import make
 from superarm.service.http.team import Team, channels
 from superarm.service.log.folder import FolderStore, files_of, prepare
@@ -335,8 +336,7 @@ def test_a_worker_that_is_lost_with_a_request_is_no_failure(n_read):
 
     async def ask():
         pairs = channels(2)
-        team = Team(0, pairs, None)
-        asking = asyncio.ensure_future(team.ask(1, b"GET /healthz HTTP/1.1\r\n"))
+        asking = asyncio.ensure_future(Team(0, pairs, None).ask(1, b"GET /healthz HTTP/1.1\r\n"))
         while not select.select([pairs[1][0]], [], [], 0)[0]:
             await asyncio.sleep(0)
         _, (file,), _, _ = socket.recv_fds(pairs[1][0], 1, 1)
@@ -351,6 +351,17 @@ def test_a_worker_that_is_lost_with_a_request_is_no_failure(n_read):
         return lost.value.status
 
     assert asyncio.run(ask()) == 503
+
+
+def test_a_worker_that_stops_does_not_say_that_another_one_was_lost(monkeypatch):
+    monkeypatch.setattr(team, "_END_S", 0.01)
+    pairs = channels(2)
+    one = Team(0, pairs, None)
+    one.closing = lambda: True
+    with pytest.raises(Problem, match="about to stop"):
+        asyncio.run(one.ask(1, b"GET /healthz HTTP/1.1\r\n"))
+    for end in (end for pair in pairs for end in pair):
+        end.close()
 
 
 def wait_until(is_so, patience_s=60):
