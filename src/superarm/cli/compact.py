@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,9 +68,9 @@ def command(
             common.chosen_bandits(store, bandit)
         with server.opened(database, "serve") as store:
             for one in common.chosen_bandits(store, bandit):
-                if not no_export:
-                    export(store, one, out / f"bandit={one.id}")
-                done = compact(store, one, own, before.replace(tzinfo=UTC).timestamp())
+                write = partial(export, store, one, out / f"bandit={one.id}")
+                time = before.replace(tzinfo=UTC).timestamp()
+                done = compact(store, one, own, time, archive=None if no_export else write)
                 click.echo(f"{one.id} {one.name}: {done.n_events:,} events removed")
                 if done.still_open:
                     click.echo(_what_stays(done.still_open, before))
