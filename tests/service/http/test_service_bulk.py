@@ -125,6 +125,14 @@ def test_two_broken_lines_are_not_one_item(client):
     assert [one.get("problem", {}).get("status") for one in results] == [None, 400, 400]
 
 
+def test_lines_that_are_no_objects_are_items_that_do_not_fit(client):
+    """As they are in a list."""
+    for content, headers in (('1\n"a"', LINES), ('{"decisions": [1, "a"]}', {})):
+        kind = headers or {"Content-Type": "application/json"}
+        answer = client.post("/v1/decisions", content=content, headers=kind)
+        assert [one["problem"]["status"] for one in answer.json()["results"]] == [422, 422]
+
+
 def test_what_is_not_lines_is_refused_as_a_whole(client):
     """Nothing says where an item begins, or all of it is broken."""
     bandit = create(client, name="no lines")

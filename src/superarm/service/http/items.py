@@ -72,8 +72,8 @@ def _check_whole(body: Any, model: type[BaseModel], member: str) -> None:
 def from_lines(raw: bytes, model: type[BaseModel], member: str) -> BaseModel:
     """The body whose items are the lines of a text. Empty lines are none.
 
-    Raises the first problem if the lines are no items at all: if none is an object, or if all
-    together are one value.
+    Lines that are not JSON are problems. Raises the first one if there are no lines that are items:
+    if none is an object, or if all together are one value.
     """
     every = ((f"line {n}", line.rstrip()) for n, line in enumerate(io.BytesIO(raw), 1))
     lines = list(islice((one for one in every if one[1]), bodies.MOST_ITEMS + 1))
