@@ -110,7 +110,7 @@ def _try(
             except ClientError:
                 if many.results is None:
                     raise
-                break
+                break  # what is known of the items counts
             if not (left and of_items):
                 break
             request = replace(request, body={request.many: left})
