@@ -127,6 +127,61 @@ def test_a_request_that_is_repeated_has_the_same_keys():
     assert len({item["key"] for item in first[1]}) == 3
 
 
+def test_a_call_that_fails_for_now_delays_no_other_one():
+    """All calls of its request waited for all its tries, and so did those behind them."""
+    n_others, tried = 0, []
+
+    def answer(request):
+        nonlocal n_others
+        results = []
+        for item in json.loads(request.content)["decisions"]:
+            made = {"arms": ["ant"], "round": 1, "time": 0.0, "values": None, "certified": True}
+            result = {"answer": {"id": item["key"], "bandit": item["bandit"], **made}}
+            if item["bandit"] == "later":
+                tried.append(item)
+                if n_others < 20:
+                    result = {"problem": {"status": 503}}
+            else:
+                n_others += 1
+            results.append(result)
+        return httpx.Response(200, json={"results": results})
+
+    async def calls(batching):
+        later = asyncio.ensure_future(batching.ask("later"))
+        for n in range(20):
+            await batching.ask("other", key=f"k{n}")
+        return await later
+
+    async def main():
+        retries = sc.Retries(tries=100, first_s=1e-6, most_s=1e-6)
+        transport = httpx.MockTransport(answer)
+        async with sc.AsyncClient("http://here", retries=retries, transport=transport) as client:
+            return await calls(sc.Batching(client))
+
+    assert asyncio.run(main()).id == tried[0]["key"]
+    assert len(tried) > 1
+    assert all(item == tried[0] for item in tried)
+
+
+@pytest.mark.parametrize(("status", "n_tries"), [(503, 3), (429, 3), (404, 1)])
+def test_a_call_is_tried_as_often_as_a_single_request(status, n_tries):
+    sent = []
+
+    def answer(request):
+        sent.append(request)
+        return httpx.Response(200, json={"results": [{"problem": {"status": status}}]})
+
+    async def main():
+        retries = sc.Retries(tries=3, first_s=1e-6)
+        transport = httpx.MockTransport(answer)
+        async with sc.AsyncClient("http://here", retries=retries, transport=transport) as client:
+            await sc.Batching(client).tell("d-1", {"ant": 1.0})
+
+    with pytest.raises(sc.ProblemError) as raised:
+        asyncio.run(main())
+    assert (raised.value.status, len(sent)) == (status, n_tries)
+
+
 def test_a_cancelled_call_stops_no_other_one():
     sent = []
 

@@ -1,6 +1,7 @@
 """When requests are sent again, and after how long."""
 
 import itertools
+import json
 
 import httpx
 import pytest
@@ -70,26 +71,41 @@ MANY = {
 
 @pytest.mark.parametrize("verb", MANY)
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_many_items_are_sent_again_if_one_may_succeed_later(connect, verb, status):
+def test_items_are_sent_again_if_they_may_succeed_later(connect, verb, status):
     """As a single request would be: the home of one bandit may just be started again."""
     sent = []
+    good = {"answer": {"new": ["a"]} if verb == "tell_all" else DECISION}
+    later = {"problem": {"status": status}}
+    replies = [[good, later, {"problem": {"status": 422}}], [later], [good]]
 
     def service(request):
-        sent.append(request.content)
-        good = {"answer": {"new": ["a"]} if verb == "tell_all" else DECISION}
-        first = {"problem": {"status": status}} if len(sent) < 3 else good
-        return ok({"results": [good, first, {"problem": {"status": 422}}]})
+        sent.append(*json.loads(request.content).values())
+        return ok({"results": replies[len(sent) - 1]})
 
-    found = MANY[verb](connect(service))
-    assert len(sent) == 3
-    assert len(set(sent)) == 1  # with the same keys
-    assert not isinstance(found[1], sc.ProblemError)
+    found = MANY[verb](connect(service, retries=sc.Retries(first_s=1e-6)))
+    # Only that item, with the same key: the outcomes of the others would be none that are new.
+    assert sent[1:] == [[sent[0][1]]] * 2
+    assert found[0] == found[1]
+    assert found[0] == ("a",) if verb == "tell_all" else found[0].id == DECISION["id"]
     assert isinstance(found[2], sc.InvalidError)
 
 
 def test_many_items_that_fail_in_all_tries_are_errors_of_their_own(connect):
     answer = {"results": [{"answer": {"new": ["a"]}}, {"problem": {"status": 503}}]}
-    client = connect([ok(answer)] * 2, retries=sc.Retries(tries=2, first_s=1e-6))
+    replies = [ok(answer), ok({"results": answer["results"][1:]})]
+    client = connect(replies, retries=sc.Retries(tries=2, first_s=1e-6))
     first, second = client.tell_all([("d1", {"a": 1.0}), ("d2", {"a": 1.0})])
     assert first == ("a",)
+    assert isinstance(second, sc.ServerError)
+
+
+@pytest.mark.parametrize("later", [httpx.ConnectError("gone"), 503, 500, 403, {"results": []}])
+def test_what_is_known_of_some_items_is_not_lost_with_the_others(connect, later):
+    """Decisions that were issued have keys that nobody but the client knows."""
+    answer = {"results": [{"answer": DECISION}, {"problem": {"status": 503}}]}
+    then = problem(later) if isinstance(later, int) else later
+    then = ok(then) if isinstance(then, dict) else then
+    client = connect([ok(answer), *[then] * 2], retries=sc.Retries(tries=3, first_s=1e-6))
+    first, second = client.ask_all([("b1", {}), ("b2", {})])
+    assert first.id == DECISION["id"]
     assert isinstance(second, sc.ServerError)

@@ -1,7 +1,9 @@
 """A server of two workers, as its clients see it; `test_service_crash` kills workers."""
 
+import asyncio
 import json
 import re
+import select
 import socket
 import time
 
@@ -13,9 +15,12 @@ from forked_server import ForkedServer
 from superarm.client import Client, EdgeBandit
 from superarm.service import server, workers
 from superarm.service.bandits.replay import replay
+from superarm.service.http import team
 from superarm.service.http.keys import make
+from superarm.service.http.team import Team, channels
 from superarm.service.log.folder import FolderStore, files_of, prepare
 from superarm.service.log.store import StoreError
+from superarm.service.problems import Problem
 from superarm.service.settings import Settings
 
 
@@ -323,6 +328,40 @@ def test_a_worker_that_is_lost_while_another_is_started_again_is_noticed(tmp_pat
         wait_until(lambda: served.said.count('"listening"') == 4)
         assert served.said.count("worker_lost") == 2
         assert served.stop() == 0, served.said
+
+
+@pytest.mark.parametrize("n_read", [0, 10])
+def test_a_worker_that_is_lost_with_a_request_is_no_failure(n_read):
+    """The operating system then resets the connection. It was a 500, which nobody repeats."""
+
+    async def ask():
+        pairs = channels(2)
+        asking = asyncio.ensure_future(Team(0, pairs, None).ask(1, b"GET /healthz HTTP/1.1\r\n"))
+        while not select.select([pairs[1][0]], [], [], 0)[0]:
+            await asyncio.sleep(0)
+        _, (file,), _, _ = socket.recv_fds(pairs[1][0], 1, 1)
+        with socket.socket(fileno=file) as home:
+            while not select.select([home], [], [], 0)[0]:
+                await asyncio.sleep(0)
+            home.recv(n_read)
+        with pytest.raises(Problem, match="was lost") as lost:
+            await asking
+        for one in (one for pair in pairs for one in pair):
+            one.close()
+        return lost.value.status
+
+    assert asyncio.run(ask()) == 503
+
+
+def test_a_worker_that_stops_does_not_say_that_another_one_was_lost(monkeypatch):
+    monkeypatch.setattr(team, "_END_S", 0.01)
+    pairs = channels(2)
+    one = Team(0, pairs, None)
+    one.closing = lambda: True
+    with pytest.raises(Problem, match="about to stop"):
+        asyncio.run(one.ask(1, b"GET /healthz HTTP/1.1\r\n"))
+    for end in (end for pair in pairs for end in pair):
+        end.close()
 
 
 def wait_until(is_so, patience_s=60):

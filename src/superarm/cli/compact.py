@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ _MOST_NAMED = 5  # open decisions
     "--before",
     type=click.DateTime(["%Y-%m-%d"]),
     required=True,
-    help="Remove the events of the days before this one (UTC).",
+    help="Remove the events of the days before this one (UTC), today at the latest.",
 )
 @common.rewards_option
 @common.out_option("superarm-export", "the files")
@@ -47,6 +48,10 @@ def command(
 
     BANDIT is the id or the name of one bandit.
     """
+    today = datetime.now(UTC).date()
+    if before.date() > today:
+        # A later export would write the file of the day again, without what was removed.
+        raise click.BadParameter(f"--before must be at most {today}, today, got {before.date()}")
     common.need_service()
     if not no_export:
         common.need("duckdb", "logs", "Parquet files are written by DuckDB")
@@ -63,9 +68,9 @@ def command(
             common.chosen_bandits(store, bandit)
         with server.opened(database, "serve") as store:
             for one in common.chosen_bandits(store, bandit):
-                if not no_export:
-                    export(store, one, out / f"bandit={one.id}")
-                done = compact(store, one, own, before.replace(tzinfo=UTC).timestamp())
+                write = partial(export, store, one, out / f"bandit={one.id}")
+                time = before.replace(tzinfo=UTC).timestamp()
+                done = compact(store, one, own, time, archive=None if no_export else write)
                 click.echo(f"{one.id} {one.name}: {done.n_events:,} events removed")
                 if done.still_open:
                     click.echo(_what_stays(done.still_open, before))
@@ -82,5 +87,6 @@ def _what_stays(still_open: Sequence[Decision], before: datetime) -> str:
     more = f" and {n - _MOST_NAMED:,} more" if n > _MOST_NAMED else ""
     return (
         f"all events since {day} stay, because decisions before {before.date()} are open: "
-        f"{n:,}, the oldest {named}{more}; send their outcomes, or make bandits with an expiry"
+        f"{n:,}, the oldest {named}{more}; send their outcomes, or make bandits with an expiry, "
+        f"whose next decision closes what has expired"
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar, Unpack
 
+from superarm.client import bulk_verbs
 from superarm.client.answers import Bandit, Decision
 from superarm.client.clients import AsyncClient
+from superarm.client.errors import ProblemError
 from superarm.client.requests import AskOptions, as_json, as_key, ask_body, id_of, outcomes_of
+from superarm.client.retries import RETRIED_STATUSES, Steps
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -18,7 +21,8 @@ class Batching:
     """Sends the decisions and outcomes of many tasks together.
 
     While a request is on its way, calls wait, and the next request has all of them. So a single
-    call is sent at once, and a thousand calls need few requests.
+    call is sent at once, and a thousand calls need few requests. A call that failed for now is sent
+    again in a later request, and no other call waits for it.
 
     Parameters
     ----------
@@ -46,9 +50,9 @@ class Batching:
 
     def __init__(self, client: AsyncClient, most: int = 1000) -> None:
         self._asks: _Lane[tuple[str, AskOptions], Decision]
-        self._asks = _Lane(client.ask_all, most)
+        self._asks = _Lane(client, bulk_verbs.ask_all, most)
         self._tells: _Lane[tuple[str, Mapping[Any, float]], tuple[str, ...]]
-        self._tells = _Lane(client.tell_all, most)
+        self._tells = _Lane(client, bulk_verbs.tell_all, most)
 
     async def ask(self, bandit: Bandit | str, **options: Unpack[AskOptions]) -> Decision:
         """Decide which arms to pull now: see `AsyncClient.ask`."""
@@ -68,15 +72,31 @@ class Batching:
 class _Lane(Generic[Item, Result]):
     """Calls of one kind. At most one request is on its way."""
 
-    def __init__(self, send: Callable[[list[Item]], Awaitable[list[Any]]], most: int) -> None:
+    def __init__(
+        self,
+        client: AsyncClient,
+        verb: Callable[[list[Item]], Steps[list[Result | ProblemError]]],
+        most: int,
+    ) -> None:
         if most < 1:
             raise ValueError(f"most must be at least 1, got {most}")
-        self._send, self._most = send, most
-        self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
+        self._client, self._verb, self._most = client, verb, most
+        self._waiting: list[tuple[Item, asyncio.Future[Result | ProblemError]]] = []
         self._task: asyncio.Task[None] | None = None
 
     async def call(self, item: Item) -> Result:
-        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        retries, n_failed = self._client._retries, 0
+        while isinstance(result := await self._sent(item), ProblemError):
+            n_failed += 1
+            if result.status not in RETRIED_STATUSES or n_failed == retries.tries:
+                raise result
+            await asyncio.sleep(retries.pause_after(n_failed, result).seconds)
+        return result
+
+    async def _sent(self, item: Item) -> Result | ProblemError:
+        """The result of an item. Raises if its whole request failed, in all tries."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Result | ProblemError] = loop.create_future()
         self._waiting.append((item, future))
         if self._task is None or self._task.done():
             # It starts after the calls that other tasks make in this turn of the event loop.
@@ -89,13 +109,14 @@ class _Lane(Generic[Item, Result]):
             # A task that was cancelled needs no answer any more.
             some = [(item, future) for item, future in some if not future.done()]
             try:
-                results = await self._send([item for item, _ in some])
+                # Calls are tried again by themselves, so that none delays the others.
+                verb = self._verb([item for item, _ in some])
+                results = await self._client._run(verb, of_items=False)
             except Exception as error:
-                results = [error] * len(some)
+                for _, future in some:
+                    if not future.done():
+                        future.set_exception(error)
+                continue
             for (_, future), result in zip(some, results, strict=True):
-                if future.done():
-                    continue
-                if isinstance(result, Exception):
-                    future.set_exception(result)
-                else:
+                if not future.done():
                     future.set_result(result)

@@ -5,11 +5,11 @@ They are written as in `superarm.client.verbs`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from superarm.client.answers import Bandit, Decision
-from superarm.client.errors import ProblemError, UnreachableError, problem_error
+from superarm.client.errors import ProblemError, problem_error
 from superarm.client.requests import (
     AskOptions,
     Request,
@@ -39,8 +39,8 @@ def tell_all(
     ]
     if not items:
         return []
-    answer = yield Request("POST", "/v1/outcomes", body={"outcomes": items}, many=True)
-    return [_result(one, lambda told: tuple(told["new"])) for one in _results(answer, items)]
+    answer = yield Request("POST", "/v1/outcomes", body={"outcomes": items}, many="outcomes")
+    return [_result(one, lambda told: tuple(told["new"])) for one in answer["results"]]
 
 
 def ask_all(
@@ -57,8 +57,8 @@ def ask_all(
         items.append({"bandit": id_of(one), **body})
     if not items:
         return []
-    answer = yield Request("POST", "/v1/decisions", body={"decisions": items}, many=True)
-    return [_result(one, Decision.from_json) for one in _results(answer, items)]
+    answer = yield Request("POST", "/v1/decisions", body={"decisions": items}, many="decisions")
+    return [_result(one, Decision.from_json) for one in answer["results"]]
 
 
 def _pairs(items: Iterable[tuple[T, U]], what: str) -> list[tuple[T, U]]:
@@ -67,17 +67,6 @@ def _pairs(items: Iterable[tuple[T, U]], what: str) -> list[tuple[T, U]]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(f"each item must be a pair, {what}, got {pair!r:.60}")
     return pairs
-
-
-def _results(answer: dict[str, Any], items: Sequence[Any]) -> list[Any]:
-    """The results in the order of the items. With another number nobody knows whose they are."""
-    results = answer["results"]
-    if len(results) != len(items):
-        raise UnreachableError(
-            f"the service must answer one result per item, got {len(results)} for {len(items)}; "
-            "sending them again is safe"
-        )
-    return results
 
 
 def _result(said: dict[str, Any], read: Callable[[Any], T]) -> T | ProblemError:

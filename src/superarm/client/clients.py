@@ -255,8 +255,8 @@ class AsyncClient:
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    async def _run(self, steps: Steps[T]) -> T:
-        actions = with_retries(steps, self._retries)
+    async def _run(self, steps: Steps[T], *, of_items: bool = True) -> T:
+        actions = with_retries(steps, self._retries, of_items=of_items)
         try:
             action = next(actions)
             while True:

@@ -44,7 +44,8 @@ class AskOptions(TypedDict, total=False):
 class Request:
     """One request, not sent yet. All retries of it carry the same Idempotency-Key ``key``.
 
-    If it has ``many`` items, its answer has a result for each, and the keys are those of the items.
+    ``many`` is the member of the body with the items, if there are many. The answer then has a
+    result for each of them, and the keys are those of the items.
     """
 
     method: str
@@ -52,7 +53,7 @@ class Request:
     params: dict[str, Any] = field(default_factory=dict)
     body: Any = None
     key: str | None = None
-    many: bool = False
+    many: str | None = None
 
     def for_httpx(self) -> dict[str, Any]:
         """Give the arguments for `httpx.Client.request`."""

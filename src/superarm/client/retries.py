@@ -7,8 +7,8 @@ so that the blocking and the asynchronous client share them.
 from __future__ import annotations
 
 import random
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 import httpx
@@ -45,8 +45,8 @@ class Retries:
     respected up to ``longest_s``.
 
     A request is sent again if it got no answer, or the status 429, 502, 503 or 504. This is safe,
-    because the service carries out each request once, even if it arrives several times. A request
-    with many items is sent again if one of them got such a status.
+    because the service carries out each request once, even if it arrives several times. Of a
+    request with many items, those are sent again that got such a status.
 
     Examples
     --------
@@ -79,35 +79,78 @@ def _retry_after(reply: httpx.Response | Exception) -> float:
     return float(value) if value.isascii() and value.isdigit() else 0.0
 
 
-def with_retries(steps: Steps[T], retries: Retries) -> Generator[Request | Pause, Any, T]:
-    """Run a verb: yields what to do next, receives the response or the transport error."""
+def with_retries(
+    steps: Steps[T], retries: Retries, *, of_items: bool = True
+) -> Generator[Request | Pause, Any, T]:
+    """Run a verb: yields what to do next, receives the response or the transport error.
+
+    Without ``of_items``, items of a request that got an answer are not sent again.
+    """
     try:
         request = next(steps)
         while True:
-            answer = yield from _try(request, retries)
+            answer = yield from _try(request, retries, of_items)
             request = steps.send(answer)
     except StopIteration as end:
         return end.value
 
 
-def _try(request: Request, retries: Retries) -> Generator[Request | Pause, Any, Any]:
+def _try(
+    request: Request, retries: Retries, of_items: bool
+) -> Generator[Request | Pause, Any, Any]:
+    many = None if request.many is None else _Many(request.body[request.many])
     for n_failed in range(1, retries.tries + 1):
         # The same object each time, so that all tries carry the same Idempotency-Key.
         reply = yield request
         if isinstance(reply, httpx.Response) and reply.status_code not in RETRIED_STATUSES:
-            answer = _json_of(reply)
-            if n_failed == retries.tries or not (request.many and _fails_for_now(answer)):
-                return answer
+            if many is None:
+                return _json_of(reply)
+            try:
+                left = many.take(_json_of(reply)["results"])
+            except ClientError:
+                if many.results is None:
+                    raise
+                break  # what is known of the items counts
+            if not (left and of_items):
+                break
+            request = replace(request, body={request.many: left})
         # No pause after the last try: nothing would follow it.
         if n_failed < retries.tries:
             yield retries.pause_after(n_failed, reply)
+    if many is not None and many.results is not None:
+        return {"results": many.results}
     raise error_after(request, reply, retries.tries)
 
 
-def _fails_for_now(answer: dict[str, Any]) -> bool:
-    """Whether some of many items may succeed when they are sent again; the others stay as done."""
-    problems = (one.get("problem") for one in answer["results"])
-    return any(one is not None and one["status"] in RETRIED_STATUSES for one in problems)
+class _Many:
+    """The items of a request, and the last result of each. None before the first results.
+
+    A result that is final is kept, whatever becomes of the other items: sent again, the outcomes
+    of an item would be none that are new.
+    """
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self._items, self._left = items, list(range(len(items)))
+        self.results: list[Any] | None = None
+
+    def take(self, results: Sequence[Any]) -> list[Any]:
+        """Take the results of the items that were sent. Returns those that may succeed later."""
+        if len(results) != len(self._left):  # nobody knows whose they are
+            raise UnreachableError(
+                f"the service must answer one result per item, got {len(results)} for "
+                f"{len(self._left)}; sending them again is safe"
+            )
+        self.results = self.results or [None] * len(self._items)
+        for place, one in zip(self._left, results, strict=True):
+            self.results[place] = one
+        said = zip(self._left, results, strict=True)
+        self._left = [place for place, one in said if _fails_for_now(one)]
+        return [self._items[place] for place in self._left]
+
+
+def _fails_for_now(result: dict[str, Any]) -> bool:
+    problem = result.get("problem")
+    return problem is not None and problem["status"] in RETRIED_STATUSES
 
 
 def _json_of(response: httpx.Response) -> Any:

@@ -125,6 +125,14 @@ def test_two_broken_lines_are_not_one_item(client):
     assert [one.get("problem", {}).get("status") for one in results] == [None, 400, 400]
 
 
+def test_lines_that_are_no_objects_are_items_that_do_not_fit(client):
+    """As they are in a list."""
+    for content, headers in (('1\n"a"', LINES), ('{"decisions": [1, "a"]}', {})):
+        kind = headers or {"Content-Type": "application/json"}
+        answer = client.post("/v1/decisions", content=content, headers=kind)
+        assert [one["problem"]["status"] for one in answer.json()["results"]] == [422, 422]
+
+
 def test_what_is_not_lines_is_refused_as_a_whole(client):
     """Nothing says where an item begins, or all of it is broken."""
     bandit = create(client, name="no lines")
@@ -136,6 +144,7 @@ def test_what_is_not_lines_is_refused_as_a_whole(client):
         "\n".join(json.dumps({**one, "groups": []}, indent=1) for one in items),
         "\ufeff" + "\n".join(map(json.dumps, items)),
         "neither\nnor",
+        "[\n" + ",\n".join(map(json.dumps, [{**items[0], "key": "cut \ud83d"}, *items])) + "\n]",
     ]
     for body in bodies:
         answer = client.post("/v1/decisions", content=body.encode(), headers=LINES)
@@ -146,6 +155,19 @@ def test_what_is_not_lines_is_refused_as_a_whole(client):
         detail = f"the body must have 1 to 10,000 lines, got {got}"
         assert (answer.status_code, answer.json()["detail"]) == (422, detail)
     assert len(events_of(client, bandit)) == 1  # created
+
+
+@pytest.mark.parametrize("depth", [300, 600, 900, 3000])
+def test_what_is_nested_deeply_is_refused(client, depth):
+    """Where it is no item, it was a failure of the server: it was too deep to describe."""
+    deep = '{"a": ' * depth + "1" + "}" * depth
+    unknown = ", ".join(f'"x{n}": {deep}' for n in range(50))  # so many that few are described
+    bodies = [f'{{"decisions": {deep}}}', f'{{"decisions": [1], {unknown}}}', f"[{deep}]"]
+    for body in bodies:
+        headers = {"Content-Type": "application/json"}
+        answer = client.post("/v1/decisions", content=body, headers=headers)
+        assert answer.status_code in (400, 422), answer.text
+        assert answer.json()["detail"]
 
 
 def test_only_the_first_items_that_do_not_fit_are_described(client):

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from click.testing import CliRunner
@@ -177,8 +178,26 @@ def test_the_command_names_the_open_decisions_that_keep_days(tmp_path):
         f"{bandit} shop: 0 events removed\n"
         "all events since 1970-04-13 stay, because decisions before 1970-04-20 are open: "
         f"8, the oldest {', '.join(opened[:5])} and 3 more; "
-        "send their outcomes, or make bandits with an expiry\n"
+        "send their outcomes, or make bandits with an expiry, whose next decision closes what has "
+        "expired\n"
     )
+
+
+@pytest.mark.parametrize("more", [["--no-export"], []])
+def test_a_day_that_is_not_over_stays(tmp_path, monkeypatch, more):
+    """Its file would be written again later, without the decisions that were removed."""
+    monkeypatch.chdir(tmp_path)
+    path, today = tmp_path / "bandits.db", datetime.now(UTC).date()  # or yesterday, soon
+    with client_of(path) as client:
+        bandit = create(client, name="shop")
+        made = decide(client, bandit)
+        tell(client, made["id"], dict.fromkeys(made["arms"], 1.0))
+    words = ["compact", str(path), "shop", *more, "--before"]
+    refused = CliRunner().invoke(cli.app, [*words, str(today + timedelta(days=2))])
+    assert refused.exit_code == 2
+    assert "--before must be at most 20" in refused.output
+    assert "shop: 0 events removed" in CliRunner().invoke(cli.app, [*words, str(today)]).output
+    assert looked_at(path, lambda store, one: len(store.events(one.number, 0, 9))) == 3
 
 
 def test_a_crash_after_the_base_loses_nothing(copied, monkeypatch):

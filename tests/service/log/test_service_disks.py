@@ -9,12 +9,15 @@ from click.testing import CliRunner
 
 import broken_disks
 from forked_server import ForkedServer
-from serving import client_of, create, events_of
+from serving import client_of, client_on, create, events_of
 from superarm import cli
 from superarm.client import Client, ProblemError, Retries
 from superarm.service import server
+from superarm.service.bandits.engine import Engine
 from superarm.service.bandits.replay import fingerprint, replay
+from superarm.service.http.service import Service
 from superarm.service.log import sqlite
+from superarm.service.log.folder import FolderStore, prepare
 from superarm.service.settings import Settings
 
 ONCE = Retries(tries=1)
@@ -238,3 +241,38 @@ def test_nothing_is_acknowledged_when_a_file_of_the_database_is_gone(
             (tmp_path / "moved").rename(file)
             assert client.post(address, headers={"Idempotency-Key": "again"}).status_code == 201
             assert client.get("/healthz").status_code == 200
+
+
+def test_nothing_is_acknowledged_when_a_file_of_the_database_cannot_be_reached(
+    tmp_path, monkeypatch
+):
+    """Such as in a folder whose rights have changed, or on a stale network drive."""
+    monkeypatch.setattr(sqlite, "_LOOK_S", 0.0)
+    look = Path.stat
+
+    def refused(file, **options):
+        if file.name == "served.db-wal":
+            raise PermissionError(13, "Permission denied")
+        return look(file, **options)
+
+    with client_of(tmp_path / "served.db") as client:
+        bandit = create(client)
+        monkeypatch.setattr(Path, "stat", refused)
+        for address in ("/v1/bandits", f"/v1/bandits/{bandit}/decisions"):
+            body = {} if bandit in address else {"name": "late", "arms": 3, "k": 1}
+            answer = client.post(address, json=body)
+            assert answer.status_code == 503
+            assert answer.json()["type"] == "urn:superarm:database-failing"
+
+
+def test_a_folder_that_was_moved_is_not_made_again(tmp_path):
+    """It would be in the way of the real one, and look like one without bandits."""
+    folder = tmp_path / "served"
+    prepare(folder, 2)
+    with client_on(Service(Engine(FolderStore(folder)))) as client:
+        folder.rename(tmp_path / "moved")
+        made = {"name": "late", "arms": 3, "k": 1}
+        assert client.post("/v1/bandits", json=made).status_code == 503
+        assert not folder.exists()
+        (tmp_path / "moved").rename(folder)
+        assert client.post("/v1/bandits", json=made).status_code == 201

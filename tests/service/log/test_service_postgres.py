@@ -4,11 +4,14 @@ import uuid
 
 import psycopg
 import pytest
+from click.testing import CliRunner
 
 import edge_clients
 import postgres
 from serving import client_on, create, events_of, play
+from superarm import cli
 from superarm.client import UnreachableError
+from superarm.service import export
 from superarm.service.bandits import loading
 from superarm.service.bandits.compaction import compact
 from superarm.service.bandits.engine import Engine
@@ -379,6 +382,33 @@ def test_a_log_is_compacted_while_servers_use_it(address):
         assert values[0] == values[1]
         assert replay(store, row, {}).same
         store.close()
+
+
+def test_outcomes_between_export_and_compaction_are_exported(address, tmp_path, monkeypatch):
+    """What was open when it was exported stays until the next time."""
+    duckdb = pytest.importorskip("duckdb")
+    days, out = Days(), tmp_path / "archive"
+    words = ["compact", address, "shop", "--before", "1970-05-01", "--out", str(out)]
+    with client_of(address, clock=days) as client:
+        bandit = create(client, name="shop", keep=0)
+        days.play(client, bandit, 2)
+        days.now += 86_400.0
+        late = client.post(f"/v1/bandits/{bandit}/decisions").json()
+        days.play(client, bandit, 2)
+        exported = export.export
+
+        def and_then(*args):
+            exported(*args)
+            told = {"outcomes": dict.fromkeys(late["arms"], 1.0)}
+            assert client.post(f"/v1/decisions/{late['id']}/outcomes", json=told).is_success
+
+        with monkeypatch.context() as patch:
+            patch.setattr(export, "export", and_then)
+            said = CliRunner().invoke(cli.app, words).output
+        assert f"decisions before 1970-05-01 are open: 1, the oldest {late['id']};" in said
+        assert CliRunner().invoke(cli.app, words).exit_code == 0
+    found = duckdb.sql(f"SELECT count(*), count(outcome) FROM '{out}/**/*.parquet'")
+    assert found.fetchall() == [(10, 10)]  # two arms of five decisions
 
 
 def test_an_older_base_does_not_replace_a_newer_one(address):

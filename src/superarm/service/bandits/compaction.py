@@ -7,7 +7,8 @@ longer be looked up. The belief and everything that follows are the same bit for
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.spec import names_of
@@ -34,14 +35,23 @@ class Compacted(NamedTuple):
     still_open: list[Decision]
 
 
-def compact(store: Store, bandit: Bandit, own: parts.Factories, before: float) -> Compacted:
+def compact(
+    store: Store,
+    bandit: Bandit,
+    own: parts.Factories,
+    before: float,
+    archive: Callable[[], Any] | None = None,
+) -> Compacted:
     """Remove the events of whole days (UTC) before a time.
 
-    The events of open decisions stay, and all events from their days on.
+    The events of open decisions stay, and all events from their days on. ``archive`` is called
+    before anything is removed. Outcomes may come meanwhile: their decisions count as open.
     """
     opened = loading.load(store, bandit, own).session.open
     still_open = [one for one in opened if one.time < before]
     end = _midnight(min([before, *(one.time for one in still_open)]))
+    if archive is not None:
+        archive()
     live = loading.begin(store, bandit, own)
     start = live.seq
     for event in chain.events_after(store, bandit, start):

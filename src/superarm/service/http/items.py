@@ -47,24 +47,33 @@ def from_list(error: ValidationError, raw: bytes, model: type[BaseModel], member
     ``error`` says that something does not fit. Raises a problem if that is more than items.
     """
     try:
-        # Halves of surrogate pairs, from texts that were cut, are JSON here, but not for models.
-        body = json.loads(raw.decode())
+        body = _parsed(raw)
+        _check_whole(body, model, member)
+    # What is nested deeper than models may be is no JSON for them, and too deep to describe.
     except (ValueError, RecursionError):
         raise unfit(error, raw, model) from None
-    try:
-        _with_anything(model, member).model_validate(body)
-    except ValidationError as whole:
-        raise misfit(whole, body, model, "members") from None
     texts = (("the item", json.dumps(one).encode()) for one in body[member])
     given: Any = {member: _checked(texts, _item(model, member))}
     return model.model_construct(**given)
 
 
+def _parsed(raw: bytes) -> Any:
+    # Halves of surrogate pairs, from texts that were cut, are JSON here, but not for models.
+    return json.loads(raw.decode())
+
+
+def _check_whole(body: Any, model: type[BaseModel], member: str) -> None:
+    try:
+        _with_anything(model, member).model_validate(body)
+    except ValidationError as whole:
+        raise misfit(whole, body, model, "members") from None
+
+
 def from_lines(raw: bytes, model: type[BaseModel], member: str) -> BaseModel:
     """The body whose items are the lines of a text. Empty lines are none.
 
-    Raises the first problem if the lines are no items at all: if none is an object, or if all
-    together are one value.
+    Lines that are not JSON are problems. Raises the first one if there are no lines that are items:
+    if none is an object, or if all together are one value.
     """
     every = ((f"line {n}", line.rstrip()) for n, line in enumerate(io.BytesIO(raw), 1))
     lines = list(islice((one for one in every if one[1]), bodies.MOST_ITEMS + 1))
@@ -88,8 +97,8 @@ def _is_object(line: tuple[str, bytes], item: BaseModel | Problem) -> bool:
 
 def _is_value(raw: bytes) -> bool:
     try:
-        from_json(raw)
-    except ValueError:
+        _parsed(raw)
+    except (ValueError, RecursionError):
         return False
     return True
 

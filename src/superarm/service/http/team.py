@@ -17,6 +17,7 @@ from typing import Any
 
 import httptools
 
+from superarm.service.bandits.failures import about_to_stop
 from superarm.service.log.events import Bandit
 from superarm.service.log.folder import FolderStore
 from superarm.service.log.store import Store
@@ -179,8 +180,10 @@ class Team:
             while not (await asyncio.wait([reading], timeout=_END_S))[0]:
                 # The other worker may have stopped before it took the request.
                 if self.closing():
-                    raise _lost()
+                    raise about_to_stop()
             return reading.result()
+        except ConnectionError:  # it had not read all of the request
+            raise _lost() from None
         finally:
             reading.cancel()
 

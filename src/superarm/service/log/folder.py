@@ -152,6 +152,8 @@ class FolderStore:
     @contextmanager
     def _creating(self) -> Iterator[None]:
         """Only one process at a time takes a name and a number."""
+        if not self.folder.is_dir():  # the lock would make it, and the real one not fit back
+            raise StoreError(f"{self.folder} must stay where it is, but is gone; put it back")
         # A new object each time: one that is held may be acquired again by other threads.
         lock = filelock.FileLock(self.folder / "creating", timeout=_PATIENCE_S, mode=0o600)
         try:

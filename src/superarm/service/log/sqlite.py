@@ -154,8 +154,8 @@ class SQLiteStore(SharedQueries):
     def create(self, bandit: Bandit, first: Event) -> Bandit:
         """Store a bandit and its first event. The returned bandit has its number."""
         with self._write_lock:  # not in the shared transaction: the event needs the number
-            connection = self._writer()
             try:
+                connection = self._writer()
                 with _transaction(connection):
                     # Number 0 is none yet: SQLite then gives the next one.
                     row = (bandit.number or None, *bandit[1:])
@@ -251,8 +251,6 @@ class SQLiteStore(SharedQueries):
             with _transaction(connection):
                 for query, same in groupby(statements, itemgetter(0)):
                     _execute(connection, query, [values for _, values in same])
-        except StoreError as error:
-            return error
         except Exception as error:
             return as_store_error(error, self.path)
         return None

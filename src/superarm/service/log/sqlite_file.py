@@ -110,7 +110,9 @@ def identities(path: Path) -> dict[Path, tuple[int, ...]]:
 
 
 def as_store_error(error: Exception, path: Path) -> StoreError:
-    """Translate a failure of SQLite."""
+    """Translate a failure of SQLite, or of a look at its files."""
+    if isinstance(error, StoreError):
+        return error
     code = getattr(error, "sqlite_errorcode", None)
     kind = None if code is None else code & _ERROR_CLASS
     full = kind == sqlite3.SQLITE_FULL
