@@ -57,6 +57,8 @@ def test_columns_that_are_hardly_meant_as_they_are_read_are_named(tmp_path):
         ("arm\npie\negg\n", "different names of columns"),
         ("arm,kind,kind\npie,a,b\n", "different names of columns"),
         ("arm,kind\npie,sweet\npie,salty\n", "line 3: expected 2 cells and an arm that no line"),
+        ("arm,price\npie,1\negg,inf\n", "arms.csv: column 'price' must have a finite number"),
+        ("arm,price\npie,1\negg,1e200\n", "arms.csv: column 'price' must have a number up to"),
         ("arm,kind\npie\n", "line 2: expected 2 cells"),
         ("", "different names of columns"),
     ],
