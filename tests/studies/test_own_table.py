@@ -9,10 +9,10 @@ import superarm as sa
 from dishes import NAMES, cells
 from superarm.catalog import POLICIES
 from superarm.environments import ReplayEnvironment
-from superarm.reporting.figures import look, render
+from superarm.reporting.figures import Look, look, render
 from superarm.studies import Scale, own_table
 from superarm.studies.cells import table as table_cell
-from superarm.studies.cells.table import prepare
+from superarm.studies.cells.table import part_of, prepare
 from superarm.studies.own_table import report
 from superarm.studies.own_table.analysis import not_distinguished, numbers, results_of
 from superarm.studies.own_table.study import play_all
@@ -91,6 +91,9 @@ def test_every_named_policy_plays(policy):
 
 def test_every_policy_has_a_look_of_its_own():
     looks = [look(POLICIES[name].label) for name in own_table.POLICIES]
+    problem = prepare(cells(), NAMES, 2, 40, "given")
+    known = [part_of(name, problem) for name in ("contexts", "features")]
+    looks += [Look(part.colour, part.dash) for part in known]
     assert len(set(looks)) == len(looks)
 
 
