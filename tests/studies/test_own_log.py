@@ -257,7 +257,7 @@ def test_without_jinja2_the_numbers_are_written(folder, tmp_path, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", ", "])
 def test_the_printed_program_reads_the_items_of_the_report(tmp_path, separator, monkeypatch):
     """Items such as 007 and NA are texts for the report, and so for the program.
 

@@ -83,7 +83,7 @@ class Source:
                 options = "" if lines.separator == "," else f", delimiter={lines.separator!r}"
             return (
                 f"with open({path!r}, encoding='utf-8-sig', newline='') as file:\n"
-                f"    rows = list(csv.DictReader(file{options}))"
+                f"    rows = list(csv.DictReader(file{options}, skipinitialspace=True))"
             )
         if self.kind == "sqlite":
             read = f"pd.read_sql({self.sql!r}, sqlite3.connect({path!r}))"
