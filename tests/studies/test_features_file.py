@@ -92,4 +92,7 @@ def test_the_policy_with_features_is_played(tmp_path, is_measured):
     found = {row["policy"]: row["gap_closed"][0] for row in numbers["policies"]}
     assert numbers["settings"]["features"] == "arms.csv"
     assert found["features"] > found["cts"] + 0.1
+    # What to try next keeps the features.
+    again = f"--k 5 --features {known.as_posix()} --context COLUMNS"
+    assert again in " ".join(done.output.split())
     assert "what the features tell" in (tmp_path / "out" / "report.html").read_text()

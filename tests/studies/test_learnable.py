@@ -155,6 +155,13 @@ def test_luck_is_said_in_the_terminal_and_on_the_page():
     assert all(found.of_learnable(result) is None for result in found.results)
 
 
+def test_a_policy_behind_the_random_baseline_does_not_have_the_highest_reward():
+    found = analysis_of(np.array([[0.0, 0.0, 1.0, 0.0, 0.0]]))
+    assert found.results[0].policy == "random"
+    said = messages.verdict(found)
+    assert "has the highest reward of the policies that learn in these rows" in said
+
+
 def test_differences_that_are_sure_have_no_warning():
     found = analysis_of(cells(), NAMES)
     warnings, page = said_by(found)

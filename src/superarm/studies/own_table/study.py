@@ -68,6 +68,8 @@ def run(
         progress = partial(step, f"reading {path.name}")
         table = read(path, skip=skip, context=context, progress=progress)
     named = [("--skip", one) for one in skip] + [("--context", one) for one in context]
+    if (features := options.get("features")) is not None:
+        named.append(("--features", features.as_posix()))
     options["columns"] = "".join(f" {shlex.join(pair)}" for pair in named)
     return run_table(table, path, console=console, **options)
 
@@ -110,7 +112,7 @@ def run_table(
     folder
         Where the report and the numbers are written.
     columns
-        The options of the command that say which columns are no arms.
+        The options of the command that say which columns are no arms, and where features are.
     console
         Where to show progress.
     """
