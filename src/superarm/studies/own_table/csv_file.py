@@ -205,11 +205,13 @@ def with_point(text: str) -> str:
     return text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
 
 
-def advice(text: str) -> str:
+def advice(text: str, *, decimal_comma: bool) -> str:
     """How to write a cell that could not be read."""
     if text.endswith("%"):
         return "write 0.5 for 50%"
-    if is_number(with_point(text)) and not is_number(text):
+    if decimal_comma:
+        text = with_point(text)
+    elif is_number(with_point(text)) and not is_number(text):
         return "write 0.5 for 0,5, or separate the cells with semicolons"
     try:
         value = number(text)

@@ -286,9 +286,10 @@ def _bad_cell(line: int, row: list[str], columns: Columns, outcomes: Outcomes) -
         except ValueError:
             break
     text, name = row[place].strip(), columns.called(place)
+    fix = advice(text, decimal_comma=outcomes.decimal_comma)
     return TableError(
         f"line {line}, column {place + 1} ({name!r}): expected a number from 0 to 1 or an empty "
-        f"cell, got {short(text)}; {advice(text)}. If the column is no arm but known before a "
+        f"cell, got {short(text)}; {fix}. If the column is no arm but known before a "
         f"round is played, use it with {columns.skipping(place, '--context')}. If the column is no "
         f"arm but a date or a row number, leave it out with {columns.skipping(place)}"
     )
