@@ -10,7 +10,6 @@ import pytest
 
 import superarm as sa
 from dishes import NAMES, cells
-from superarm.studies import Scale
 from superarm.studies.cells.table import prepare
 from superarm.studies.own_table import analysis, learnable, messages, report
 from superarm.studies.own_table.learnable import estimate
@@ -137,7 +136,7 @@ def test_a_report_of_few_rows_shows_no_infinite_numbers():
 def analysis_of(table, names=None, k=2):
     names = [f"arm {i}" for i in range(table.shape[1])] if names is None else names
     problem = prepare(table, names, k, len(table), "given")
-    return play_all(problem, ["thompson", "cts", "random"], Scale(runs=2))
+    return play_all(problem, ["thompson", "cts", "random"], runs=2)
 
 
 def said_by(found):
