@@ -6,6 +6,7 @@ import re
 import sqlite3
 import sys
 import textwrap
+from contextlib import closing
 from dataclasses import asdict
 
 import numpy as np
@@ -180,12 +181,26 @@ def test_a_query_finds_the_rows_of_a_log(folder, tmp_path, name):
 
 
 def test_a_database_without_a_query_is_answered_with_the_right_command(folder, tmp_path):
-    for name, table in (("shop.db", '"shown items"'), ("duck.db", "shown")):
+    for name, table in (("shop.db", '"shown items"'), ("duck.db", '"shown"')):
         refused = run("run", folder / name, "--k", K, "--out", tmp_path)
         said = " ".join(refused.output.split())
         assert refused.exit_code == 2
         assert f"its tables are {table}" in said
         assert f"--sql 'SELECT * FROM {table}' --k 2 --item item_id --outcome click" in said
+
+
+def test_tables_may_be_called_like_words_of_sql_and_stand_in_schemas(tmp_path):
+    import duckdb
+
+    columns = "(item INT, click INT, round INT)"
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as shop:
+        shop.execute(f'CREATE TABLE "order" {columns}')
+    with duckdb.connect(tmp_path / "duck.db") as duck:
+        duck.execute(f'CREATE SCHEMA web; CREATE TABLE web."order" {columns}')
+    for name, table in (("shop.db", '"order"'), ("duck.db", '"web"."order"')):
+        refused = run("run", tmp_path / name, "--k", 1, "--out", tmp_path / "out")
+        said = " ".join(refused.output.split())
+        assert f"--sql 'SELECT * FROM {table}' --k 1 --item item --outcome click" in said
 
 
 @pytest.mark.parametrize(
