@@ -83,6 +83,15 @@ def test_a_context_must_differ_between_rows(tmp_path):
         read_contexts(read(path, context=["shop"]))
 
 
+def test_two_contexts_of_one_name_are_refused(tmp_path):
+    """The first of them was left out without a word."""
+    path = tmp_path / "table.csv"
+    path.write_text("day,day,ham,egg\n1,Mon,1,0\n2,Tue,0,1\n")
+    with pytest.raises(TableError, match="'day' is there twice, in columns 1 and 2; every context"):
+        read(path, context=["1-2"])
+    assert read(path, skip=["1"], context=["2"]).contexts == {"day": ["Mon", "Tue"]}
+
+
 def test_an_infinite_number_is_refused(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("heat,ham,egg\n1,1,0\n-inf,0,1\n")
