@@ -136,6 +136,15 @@ def test_wrong_columns_are_answered(folder, tmp_path, options, message):
     assert message in " ".join(refused.output.split())
 
 
+@pytest.mark.parametrize("name", ["log.csv", "whole.csv"])
+def test_unknown_policies_are_refused_before_anything_is_written(folder, tmp_path, name):
+    """The policies of a log that is no table are not played, but an unknown one is a mistake."""
+    refused = asked(folder / name, tmp_path, "--policy", "best")
+    assert refused.exit_code == 2
+    assert "--policy must be one of thompson, " in refused.output
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("text", ["", "\n\n"])
 def test_an_empty_log_is_answered(tmp_path, text):
     (tmp_path / "empty.csv").write_text(text)

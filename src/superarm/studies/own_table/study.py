@@ -62,7 +62,7 @@ def run(
     **options
         Those of `run_table`.
     """
-    _known(options.get("policies", ()))  # before a long file is read
+    known_policies(options.get("policies", ()))  # before a long file is read
     # Progress is counted in bytes, because the number of lines is not known before the end.
     with bar(console, None, total=path.stat().st_size, transient=True) as step:
         progress = partial(step, f"reading {path.name}")
@@ -117,7 +117,7 @@ def run_table(
         Where to show progress.
     """
     # Everything that can be refused is refused before the first run, which may take minutes.
-    wanted = _known(policies)
+    wanted = known_policies(policies)
     problem, said = _prepare(table, path.name, k, horizon, order)
     if not wanted:
         # Bounds of arms without outcomes are infinite: CUCB only tries arms until it has seen all.
@@ -200,7 +200,8 @@ def play_all(
     return analyse(problem, rows, estimate(problem.environment.table, problem.k, seed=seed))
 
 
-def _known(policies: Sequence[str]) -> list[str]:
+def known_policies(policies: Sequence[str]) -> list[str]:
+    """The policies, each once; unknown ones are refused."""
     if unknown := [name for name in policies if name not in POLICIES]:
         raise RequestError(f"--policy must be one of {', '.join(POLICIES)}, got {unknown[0]!r}")
     return list(dict.fromkeys(policies))
