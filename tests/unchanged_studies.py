@@ -117,7 +117,7 @@ def own_table_runs():
         for name in own_table.POLICIES:
 
             def case(problem=problem, name=name):
-                said = numbers(play_all(problem, [name], Scale(runs=2)), {})
+                said = numbers(play_all(problem, [name], runs=2), {})
                 return digest(
                     [said["checkpoints"], [[c["reward"], c["regret"]] for c in said["curves"]]]
                 )

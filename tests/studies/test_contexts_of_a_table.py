@@ -83,6 +83,30 @@ def test_a_context_must_differ_between_rows(tmp_path):
         read_contexts(read(path, context=["shop"]))
 
 
+def test_two_contexts_of_one_name_are_refused(tmp_path):
+    """The first of them was left out without a word."""
+    path = tmp_path / "table.csv"
+    path.write_text("day,day,ham,egg\n1,Mon,1,0\n2,Tue,0,1\n")
+    with pytest.raises(TableError, match="'day' is there twice, in columns 1 and 2; every context"):
+        read(path, context=["1-2"])
+    assert read(path, skip=["1"], context=["2"]).contexts == {"day": ["Mon", "Tue"]}
+
+
+def test_an_infinite_number_is_refused(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("heat,ham,egg\n1,1,0\n-inf,0,1\n")
+    with pytest.raises(TableError, match=r"'heat' must have a finite number.* leave a cell empty"):
+        read_contexts(read(path, context=["heat"]))
+
+
+def test_codes_with_underscores_are_categories(tmp_path):
+    """Python reads 2024_01 as the number 202401."""
+    path = tmp_path / "table.csv"
+    path.write_text("month,ham,egg\n2024_01,1,0\n2024_01,0,1\n2024_02,0,1\n2024_02,1,1\n")
+    encoder, _, _ = read_contexts(read(path, context=["month"]))
+    assert encoder.names == ("month = 2024_01", "month = 2024_02")
+
+
 @pytest.mark.usefixtures("pictures_unwritten")
 def test_the_report_names_doubtful_columns(table, tmp_path):
     table.write_text(table.read_text("utf-8").replace("Mon,0", "Mon,nought", 1), "utf-8")

@@ -57,6 +57,8 @@ def test_columns_that_are_hardly_meant_as_they_are_read_are_named(tmp_path):
         ("arm\npie\negg\n", "different names of columns"),
         ("arm,kind,kind\npie,a,b\n", "different names of columns"),
         ("arm,kind\npie,sweet\npie,salty\n", "line 3: expected 2 cells and an arm that no line"),
+        ("arm,price\npie,1\negg,inf\n", "arms.csv: column 'price' must have a finite number"),
+        ("arm,price\npie,1\negg,1e200\n", "arms.csv: column 'price' must have a number up to"),
         ("arm,kind\npie\n", "line 2: expected 2 cells"),
         ("", "different names of columns"),
     ],
@@ -90,4 +92,7 @@ def test_the_policy_with_features_is_played(tmp_path, is_measured):
     found = {row["policy"]: row["gap_closed"][0] for row in numbers["policies"]}
     assert numbers["settings"]["features"] == "arms.csv"
     assert found["features"] > found["cts"] + 0.1
+    # What to try next keeps the features.
+    again = f"--k 5 --features {known.as_posix()} --context COLUMNS"
+    assert again in " ".join(done.output.split())
     assert "what the features tell" in (tmp_path / "out" / "report.html").read_text()

@@ -10,7 +10,6 @@ import pytest
 
 import superarm as sa
 from dishes import NAMES, cells
-from superarm.studies import Scale
 from superarm.studies.cells.table import prepare
 from superarm.studies.own_table import analysis, learnable, messages, report
 from superarm.studies.own_table.learnable import estimate
@@ -137,7 +136,7 @@ def test_a_report_of_few_rows_shows_no_infinite_numbers():
 def analysis_of(table, names=None, k=2):
     names = [f"arm {i}" for i in range(table.shape[1])] if names is None else names
     problem = prepare(table, names, k, len(table), "given")
-    return play_all(problem, ["thompson", "cts", "random"], Scale(runs=2))
+    return play_all(problem, ["thompson", "cts", "random"], runs=2)
 
 
 def said_by(found):
@@ -153,6 +152,13 @@ def test_luck_is_said_in_the_terminal_and_on_the_page():
     assert "which may be luck, too" in messages.verdict(found)
     assert "Collect more rows" in messages.next_steps(found, "t.csv")[0].sentence
     assert all(found.of_learnable(result) is None for result in found.results)
+
+
+def test_a_policy_behind_the_random_baseline_does_not_have_the_highest_reward():
+    found = analysis_of(np.array([[0.0, 0.0, 1.0, 0.0, 0.0]]))
+    assert found.results[0].policy == "random"
+    said = messages.verdict(found)
+    assert "has the highest reward of the policies that learn in these rows" in said
 
 
 def test_differences_that_are_sure_have_no_warning():

@@ -6,6 +6,7 @@ import re
 import sqlite3
 import sys
 import textwrap
+from contextlib import closing
 from dataclasses import asdict
 
 import numpy as np
@@ -135,6 +136,15 @@ def test_wrong_columns_are_answered(folder, tmp_path, options, message):
     assert message in " ".join(refused.output.split())
 
 
+@pytest.mark.parametrize("name", ["log.csv", "whole.csv"])
+def test_unknown_policies_are_refused_before_anything_is_written(folder, tmp_path, name):
+    """The policies of a log that is no table are not played, but an unknown one is a mistake."""
+    refused = asked(folder / name, tmp_path, "--policy", "best")
+    assert refused.exit_code == 2
+    assert "--policy must be one of thompson, " in refused.output
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("text", ["", "\n\n"])
 def test_an_empty_log_is_answered(tmp_path, text):
     (tmp_path / "empty.csv").write_text(text)
@@ -180,12 +190,26 @@ def test_a_query_finds_the_rows_of_a_log(folder, tmp_path, name):
 
 
 def test_a_database_without_a_query_is_answered_with_the_right_command(folder, tmp_path):
-    for name, table in (("shop.db", '"shown items"'), ("duck.db", "shown")):
+    for name, table in (("shop.db", '"shown items"'), ("duck.db", '"shown"')):
         refused = run("run", folder / name, "--k", K, "--out", tmp_path)
         said = " ".join(refused.output.split())
         assert refused.exit_code == 2
         assert f"its tables are {table}" in said
         assert f"--sql 'SELECT * FROM {table}' --k 2 --item item_id --outcome click" in said
+
+
+def test_tables_may_be_called_like_words_of_sql_and_stand_in_schemas(tmp_path):
+    import duckdb
+
+    columns = "(item INT, click INT, round INT)"
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as shop:
+        shop.execute(f'CREATE TABLE "order" {columns}')
+    with duckdb.connect(tmp_path / "duck.db") as duck:
+        duck.execute(f'CREATE SCHEMA web; CREATE TABLE web."order" {columns}')
+    for name, table in (("shop.db", '"order"'), ("duck.db", '"web"."order"')):
+        refused = run("run", tmp_path / name, "--k", 1, "--out", tmp_path / "out")
+        said = " ".join(refused.output.split())
+        assert f"--sql 'SELECT * FROM {table}' --k 1 --item item --outcome click" in said
 
 
 @pytest.mark.parametrize(
@@ -257,7 +281,7 @@ def test_without_jinja2_the_numbers_are_written(folder, tmp_path, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", ", "])
 def test_the_printed_program_reads_the_items_of_the_report(tmp_path, separator, monkeypatch):
     """Items such as 007 and NA are texts for the report, and so for the program.
 

@@ -164,6 +164,10 @@ BAD = {
         'ham,egg\n1,"0,5"\n',
         "got '0,5'; write 0.5 for 0,5, or separate the cells with semicolons",
     ),
+    "a decimal comma between semicolons": (
+        "ham;egg\n1;1,5\n",
+        "got '1,5'; divide the outcomes by the largest value that they can have",
+    ),
     "lines of old computers": (
         "ham,egg\r1,0\r0,1\r",
         "dishes.csv has lines that end as on old Macintosh.*save the table as CSV",

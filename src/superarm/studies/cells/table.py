@@ -179,8 +179,9 @@ def part_of(policy: str, problem: TableProblem) -> PolicyPart:
         return Policy(belief, task.exact_oracle(), task.reward, task.k)
 
     sentence = f"Thompson sampling that learns what the {words} tell, and what each arm shows."
-    colour, dash = ("#009E73", "-.") if uses_contexts else ("#CC79A7", "--")
-    return PolicyPart(policy, f"Thompson, {words}", sentence, make, colour, dash)
+    # No policy of the catalog looks like this.
+    colour = "#56B4E9" if uses_contexts else "#E69F00"
+    return PolicyPart(policy, f"Thompson, {words}", sentence, make, colour, "-.")
 
 
 def _totals(values: FloatArray, rows: IndexArray, at: IndexArray) -> list[float]:

@@ -83,7 +83,7 @@ class Source:
                 options = "" if lines.separator == "," else f", delimiter={lines.separator!r}"
             return (
                 f"with open({path!r}, encoding='utf-8-sig', newline='') as file:\n"
-                f"    rows = list(csv.DictReader(file{options}))"
+                f"    rows = list(csv.DictReader(file{options}, skipinitialspace=True))"
             )
         if self.kind == "sqlite":
             read = f"pd.read_sql({self.sql!r}, sqlite3.connect({path!r}))"
@@ -118,20 +118,20 @@ class Source:
             return found.columns(list(dict.fromkeys(wanted)))
 
     def tables(self) -> list[tuple[str, list[str]]]:
-        """The tables of a database, each with the names of its columns."""
-        query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
+        """The tables of a database, as SQL names them, each with the names of its columns."""
+        query = "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 2"
         if self.kind == "duckdb":
-            query = "SELECT table_name FROM information_schema.tables ORDER BY 1"
+            query = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
         with answer(self.path, self.kind, query) as found:
-            (column,) = found.columns(found.names).values()
-        names = [_identifier(str(name)) for name in column]
+            rows = zip(*found.columns(found.names).values(), strict=True)
+            names = [_in_sql(str(schema), str(name)) for schema, name in rows]
         return [(name, Source(self.path, f"SELECT * FROM {name}").names()) for name in names]
 
 
-def _identifier(name: str) -> str:
-    """A name of a table in SQL, quoted where it must be."""
-    doubled = name.replace('"', '""')
-    return name if name.isidentifier() else f'"{doubled}"'
+def _in_sql(schema: str, name: str) -> str:
+    """A table in SQL, in quotation marks: it may be called ``order``, which is a word of SQL."""
+    parts = (name,) if schema == "main" else (schema, name)
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
 def _csv_columns(path: Path, wanted: list[str]) -> dict[str, list[str]]:

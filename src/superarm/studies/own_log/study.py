@@ -55,6 +55,7 @@ def run(
     **options
         Those of `own_table.run_table`, for a log that has every item in every round.
     """
+    own_table.known_policies(options.get("policies", ()))  # before a long file is read
     log = read(source, columns)
     if k >= log.n_arms:
         raise RequestError(

@@ -59,9 +59,9 @@ class Analysis:
     ----------
     problem, at
         What was played, and the rounds for which totals are kept; the last is the horizon.
-    best_set, best_reward, random_reward, missing
+    best_set, best_reward, random_reward, gap, missing
         Of the table: the names of the arms of the best fixed set, what this set and a random set
-        get per round, and the share of the cells that are missing.
+        get per round, the difference of these, and the share of the cells that are missing.
     learnable
         Which part of the gap is no luck.
     by_policy, results, learners
@@ -82,6 +82,7 @@ class Analysis:
     best_set: list[str]
     best_reward: float
     random_reward: float
+    gap: float
     missing: float
     learnable: Learnable
     by_policy: dict[str, Result]
@@ -100,15 +101,14 @@ class Analysis:
         """
         if not self.learnable.is_sure or result.gap_closed is None:
             return None
-        ratio = self.problem.gap / self.problem.horizon / self.learnable.gap.mean
+        ratio = self.gap / self.learnable.gap.mean
         return Interval(*(ratio * share for share in result.gap_closed))
 
     def in_points(self, reward: Interval) -> Interval | None:
         """Rewards per round as percentage points of the gap; None without a gap."""
-        gap = self.problem.gap / self.problem.horizon
-        if gap <= NO_GAP:
+        if self.gap <= NO_GAP:
             return None
-        return Interval(*(100 * value / gap for value in reward))
+        return Interval(*(100 * value / self.gap for value in reward))
 
 
 def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis:
@@ -117,19 +117,27 @@ def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis
     by_policy = {result.policy: result for result in played}
     results = sorted(played, key=lambda result: -result.reward.mean)
     adds = _adds(by_policy, problem.horizon)
+    learners = [result for result in results if result.policy != "random"]
     best_set = [table.names[arm] for arm in table.best_arms(problem.k)]
+    best_reward, random_reward = table.best_fixed(problem.k), table.random_set(problem.k)
     return Analysis(
         problem,
         np.array(rows[0]["checkpoints"], np.intp),
         best_set,
-        best_reward=table.best_fixed(problem.k),
-        random_reward=table.random_set(problem.k),
+        best_reward=best_reward,
+        random_reward=random_reward,
+        gap=best_reward - random_reward,
         missing=float(table.n_missing.sum()) / table.table.size,
         learnable=learnable,
         by_policy=by_policy,
         results=results,
-        learners=[result for result in results if result.policy != "random"],
-        as_good=not_distinguished(played),
+        learners=learners,
+        # Their intervals contain 0. The random baseline may be as good, but is never the best.
+        as_good=[
+            one.policy
+            for one in played
+            if learners and one is not learners[0] and one.behind.low <= 0
+        ],
         adds=adds,
         to_use=next((more for more, (_, reward) in adds.items() if reward.low > 0), "thompson"),
         arms=_arm_rows(table, best_set, played),
@@ -172,18 +180,6 @@ def results_of(rows: Rows) -> list[Result]:
             )
         )
     return found
-
-
-def not_distinguished(results: Sequence[Result]) -> list[str]:
-    """The policies that may be as good as the best policy that learns.
-
-    For them, the 95% interval of the paired difference contains 0.
-    """
-    # The random baseline may be the first if nothing can be learned. It is still no winner.
-    learners = [result for result in results if result.policy != "random"]
-    best = max(learners, key=lambda result: result.reward.mean, default=None)
-    others = [result for result in results if result is not best]
-    return [one.policy for one in others if best is not None and one.behind.low <= 0]
 
 
 def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -179,11 +179,25 @@ def outcome(text: str, *, decimal_comma: bool = False) -> float:
         return np.nan
     if decimal_comma:
         plain = with_point(plain)
-    # float() would read 1_000, which is Python's spelling and not that of a table.
-    value = float(plain if "_" not in plain else "")
+    value = number(plain)
     if not 0 <= value <= 1:
         raise ValueError(value)
     return value
+
+
+def number(text: str) -> float:
+    """A number; ValueError for everything else."""
+    # float() would read 1_000, which is Python's spelling and not that of a table.
+    return float(text if "_" not in text else "")
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number."""
+    try:
+        number(text)
+    except ValueError:
+        return False
+    return True
 
 
 def with_point(text: str) -> str:
@@ -191,14 +205,16 @@ def with_point(text: str) -> str:
     return text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
 
 
-def advice(text: str) -> str:
+def advice(text: str, *, decimal_comma: bool) -> str:
     """How to write a cell that could not be read."""
     if text.endswith("%"):
         return "write 0.5 for 50%"
-    if _is_number(with_point(text)) and not _is_number(text):
+    if decimal_comma:
+        text = with_point(text)
+    elif is_number(with_point(text)) and not is_number(text):
         return "write 0.5 for 0,5, or separate the cells with semicolons"
     try:
-        value = float(text)
+        value = number(text)
     except ValueError:
         return "write 1 for yes and 0 for no, and leave the cell empty where it is not known"
     if not np.isfinite(value):
@@ -206,14 +222,6 @@ def advice(text: str) -> str:
     if value > 1:
         return "divide the outcomes by the largest value that they can have"
     return "rescale the outcomes so that the worst is 0 and the best is 1"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def some(texts: Sequence[str]) -> str:

@@ -28,7 +28,8 @@ def read_features(path: Path, names: Sequence[str]) -> tuple[FloatArray, list[st
     columns = {
         column: [by_arm[name][column] for name in names] for column in next(iter(by_arm.values()))
     }
-    encoder, cells = known_columns.fit(columns, decimal_comma=separator != ",")
+    where = f"{path.name}: "
+    encoder, cells = known_columns.fit(columns, decimal_comma=separator != ",", where=where)
     features = encoder.transform(cells)
     if not features.shape[1]:
         raise TableError(f"{path.name}: expected features that differ between arms, got none")

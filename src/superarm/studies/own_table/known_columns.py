@@ -7,25 +7,37 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from superarm.features import Encoder
-from superarm.studies.own_table.csv_file import MISSING, short, with_point
+from superarm.studies.own_table.csv_file import (
+    MISSING,
+    TableError,
+    is_number,
+    number,
+    short,
+    with_point,
+)
 
 Cells = Mapping[str, Sequence[str]]
 
 # By kind, what reads a cell of it.
-_READERS: dict[str, Callable[[str], object]] = {"number": float, "date": datetime.fromisoformat}
+_READERS: dict[str, Callable[[str], object]] = {"number": number, "date": datetime.fromisoformat}
 
 
-def fit(cells: Cells, *, decimal_comma: bool) -> tuple[Encoder, dict[str, list[str | None]]]:
+def fit(
+    cells: Cells, *, decimal_comma: bool, where: str = ""
+) -> tuple[Encoder, dict[str, list[str | None]]]:
     """How the columns become numbers, and their cells with None where missing.
 
     A column of numbers is a number, a column of dates such as 2024-05-31 is a date, and all other
-    columns are categories.
+    columns are categories. Refusals begin with ``where``.
     """
     found = {
         name: [_plain(cell, decimal_comma) for cell in column] for name, column in cells.items()
     }
     kinds = {name: _kind(column) for name, column in found.items()}
-    return Encoder.fit(found, kinds=kinds), found
+    try:
+        return Encoder.fit(found, kinds=kinds), found
+    except ValueError as error:  # a number that is infinite or too large
+        raise TableError(f"{where}{error}; leave a cell empty if it is not known") from None
 
 
 def doubts(cells: Mapping[str, Sequence[str | None]], encoder: Encoder) -> list[str]:
@@ -58,8 +70,8 @@ def _plain(cell: str, decimal_comma: bool) -> str | None:
     if text.lower() in MISSING:
         return None
     # Only a number has its comma changed: a category may be called "a,b".
-    number = with_point(text) if decimal_comma else text
-    return number if _is(float, number) else text
+    plain = with_point(text) if decimal_comma else text
+    return plain if is_number(plain) else text
 
 
 def _kind(cells: Sequence[str | None]) -> str:

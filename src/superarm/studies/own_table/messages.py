@@ -62,11 +62,14 @@ def verdict(analysis: Analysis) -> str:
         return ""
     best = analysis.learners[0]
     beaten = [one.policy for one in analysis.learners[1:] if one.policy not in analysis.as_good]
-    said = f"{best.policy} has the highest reward."
+    highest = "has the highest reward"
+    if analysis.results[0] is not best:  # the random baseline is the first
+        highest += " of the policies that learn"
+    said = f"{best.policy} {highest}."
     if analysis.learnable.is_luck:
-        said = f"{best.policy} has the highest reward in these rows, which may be luck, too."
+        said = f"{best.policy} {highest} in these rows, which may be luck, too."
     elif beaten:
-        word = "has the highest reward" if analysis.as_good else "wins"
+        word = highest if analysis.as_good else "wins"
         said = f"{best.policy} {word}: in paired runs it is ahead of {', '.join(beaten)}."
     if analysis.as_good:
         said += f" These runs do not distinguish it from {', '.join(analysis.as_good)}."
@@ -104,7 +107,8 @@ def next_steps(
     """What to do next with the ``table``.
 
     ``folder`` is where the files are, with a slash at its end. ``prior`` is that of the runs.
-    ``example`` has the cells of the context in one row. ``options`` say which columns are no arms.
+    ``example`` has the cells of the context in one row.
+    ``options`` say which columns are no arms, and where features are.
     """
     problem, learnable = analysis.problem, analysis.learnable
     again = f"superarm run {shlex.quote(table)} --k {problem.k}{options}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from superarm.studies.cells.knowing import shared_of
 from superarm.studies.cells.table import part_of
 from superarm.studies.own_table.analysis import Analysis, numbers
 from superarm.studies.own_table.messages import (
+    Step,
     contexts_sentence,
     interval,
     next_steps,
@@ -52,6 +53,7 @@ def write(
 
     ``example`` and ``options`` are as in `next_steps`.
     """
+    steps = partial(next_steps, found, prior=settings["prior"], example=example, options=options)
     texts = {
         "numbers.json": json.dumps(numbers(found, settings), indent=1, allow_nan=False) + "\n",
         "runs.csv": files.as_csv(found.run_rows),
@@ -62,24 +64,17 @@ def write(
     lacking = files.lacks("matplotlib", "jinja2")
     if not lacking:
         svg = render(partial(draw, analysis=found))
-        page = html(found, settings, svg, example, options)
+        # Files are named as seen from the page, and below as seen from the terminal.
+        page = html(found, settings, svg, steps(path.name))
         texts |= {"picture.svg": svg, "report.html": page}
     if encoder is not None:
         state = json.dumps(encoder.state(), ensure_ascii=False)
         texts = {"context.json": state + "\n", **texts}
     # The page comes last: once it is there, all other files are complete.
     last = [files.write(folder / name, text) for name, text in texts.items()][-1]
-    steps = next_steps(
-        found,
-        path.as_posix(),
-        f"{folder.as_posix()}/",
-        prior=settings["prior"],
-        example=example,
-        options=options,
-    )
     to_do = "\n".join(
         step.sentence + "".join(f"\n    {line}" for line in step.code.splitlines())
-        for step in steps
+        for step in steps(path.as_posix(), f"{folder.as_posix()}/")
     )
     notes = [
         *(f"Warning: {warning}" for warning in warnings(found)),
@@ -130,10 +125,9 @@ def html(
     analysis: Analysis,
     settings: Mapping[str, Any],
     svg: str,
-    example: Mapping[str, str] | None = None,
-    options: str = "",
+    steps: Sequence[Step] = (),
 ) -> str:
-    """The whole page; ``svg`` is the picture, the others are as in `next_steps`."""
+    """The whole page; ``svg`` is the picture, ``steps`` are what to do next."""
     problem, table = analysis.problem, analysis.problem.environment
     return files.render(
         _TEMPLATE,
@@ -152,13 +146,7 @@ def html(
         warnings=warnings(analysis),
         verdict=verdict(analysis),
         contexts=contexts_sentence(analysis),
-        steps=next_steps(
-            analysis,
-            settings["table"],
-            prior=settings.get("prior"),
-            example=example,
-            options=options,
-        ),
+        steps=steps,
         nothing_to_learn=analysis.results[0].gap_closed is None,
         policies=[part_of(result.policy, problem) for result in analysis.results],
         results=_results_table(analysis),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from superarm.policies import Prior
 from superarm.reporting import RequestError
 from superarm.reporting.jobs import bar
-from superarm.studies.cell import Recorded, Scale, recorded_rows
+from superarm.studies.cell import Cell, Recorded, recorded_rows
 from superarm.studies.cells.knowing import NOTHING
 from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
@@ -62,12 +62,14 @@ def run(
     **options
         Those of `run_table`.
     """
-    _known(options.get("policies", ()))  # before a long file is read
+    known_policies(options.get("policies", ()))  # before a long file is read
     # Progress is counted in bytes, because the number of lines is not known before the end.
     with bar(console, None, total=path.stat().st_size, transient=True) as step:
         progress = partial(step, f"reading {path.name}")
         table = read(path, skip=skip, context=context, progress=progress)
     named = [("--skip", one) for one in skip] + [("--context", one) for one in context]
+    if (features := options.get("features")) is not None:
+        named.append(("--features", features.as_posix()))
     options["columns"] = "".join(f" {shlex.join(pair)}" for pair in named)
     return run_table(table, path, console=console, **options)
 
@@ -110,12 +112,12 @@ def run_table(
     folder
         Where the report and the numbers are written.
     columns
-        The options of the command that say which columns are no arms.
+        The options of the command that say which columns are no arms, and where features are.
     console
         Where to show progress.
     """
     # Everything that can be refused is refused before the first run, which may take minutes.
-    wanted = _known(policies)
+    wanted = known_policies(policies)
     problem, said = _prepare(table, path.name, k, horizon, order)
     if not wanted:
         # Bounds of arms without outcomes are infinite: CUCB only tries arms until it has seen all.
@@ -156,8 +158,9 @@ def run_table(
         "horizon": problem.horizon,
         "seed": seed,
     }
-    scale = Scale(runs=runs, seed=seed)
-    found = play_all(problem, wanted, scale, prior=prior, workers=workers, console=console)
+    found = play_all(
+        problem, wanted, runs, seed=seed, prior=prior, workers=workers, console=console
+    )
     example = {name: cells[0] for name, cells in table.contexts.items()}
     return report.write(found, settings, path, folder, encoder, example, columns)
 
@@ -165,13 +168,14 @@ def run_table(
 def play_all(
     problem: TableProblem,
     policies: Sequence[str],
-    scale: Scale,
+    runs: int,
     *,
+    seed: int = 0,
     prior: Prior | None = None,
     workers: int = 1,
     console: Console | None = None,
 ) -> Analysis:
-    """Play every policy ``scale.runs`` times, and analyse the rows."""
+    """Play every policy ``runs`` times, and analyse the rows."""
     with tempfile.TemporaryDirectory(prefix="superarm-run-") as temporary:
         # Worker processes map the files. Sending the table to each of them would copy it.
         problem.save(Path(temporary))
@@ -182,19 +186,22 @@ def play_all(
             "horizon": problem.horizon,
             "order": problem.order,
         }
-        settings = [{**shared, "policy": name, "label": name} for name in policies]
-        cells = scale.cells("table", settings, runs=10)
-        # Policy by policy, as the reports list them. Cells come run by run.
-        cells.sort(key=lambda cell: policies.index(cell.settings["policy"]))
+        # Policy by policy, as the reports list them.
+        cells = [
+            Cell("table", {**shared, "policy": name, "label": name}, seed, run)
+            for name in policies
+            for run in range(runs)
+        ]
         store: dict[str, Recorded] = {}
         # One worker is this process: another one would take seconds to start.
         n_processes = workers if workers > 1 else 0
         record({"run": cells}, store, unit="runs", workers=n_processes, console=console)
     rows, _ = recorded_rows(cells, store)
-    return analyse(problem, rows, estimate(problem.environment.table, problem.k, seed=scale.seed))
+    return analyse(problem, rows, estimate(problem.environment.table, problem.k, seed=seed))
 
 
-def _known(policies: Sequence[str]) -> list[str]:
+def known_policies(policies: Sequence[str]) -> list[str]:
+    """The policies, each once; unknown ones are refused."""
     if unknown := [name for name in policies if name not in POLICIES]:
         raise RequestError(f"--policy must be one of {', '.join(POLICIES)}, got {unknown[0]!r}")
     return list(dict.fromkeys(policies))

@@ -106,7 +106,7 @@ def read(
     table = np.concatenate(strips)
     columns.refuse_empty(table)
     contexts = {
-        columns.called(place): [row[number] for row in texts]
+        columns.called[place]: [row[number] for row in texts]
         for number, place in enumerate(columns.context)
     }
     return OwnTable(table, columns.names, columns.skipped, n_empty, contexts, separator != ",")
@@ -119,22 +119,20 @@ class Columns:
         self, head: list[str], skip: Sequence[str], separator: str, context: Sequence[str] = ()
     ) -> None:
         self.head, self.separator = head, separator
+        # For messages: also a column without a name is called something.
+        self.called = [name or f"column {number}" for number, name in enumerate(head, start=1)]
         left_out = set(self._places(skip, "--skip"))
         self.context = self._places(context, "--context")
         if both := left_out & set(self.context):
             raise TableError(
-                f"--skip and --context must be different columns, got {self.called(min(both))!r} "
+                f"--skip and --context must be different columns, got {self.called[min(both)]!r} "
                 f"for both; leave it out of one of them"
             )
         no_arms = left_out | set(self.context)
         self.kept = [place for place in range(len(head)) if place not in no_arms]
-        self.skipped = tuple(self.called(place) for place in sorted(left_out))
+        self.skipped = tuple(self.called[place] for place in sorted(left_out))
         self.names = tuple(head[place] for place in self.kept)
         self._check()
-
-    def called(self, place: int) -> str:
-        """The name of a column for an error message."""
-        return self.head[place] or f"column {place + 1}"
 
     def skipping(self, place: int, option: str = "--skip") -> str:
         """The option that says that a column is no arm."""
@@ -151,7 +149,7 @@ class Columns:
             if np.isnan(column).all()
         ]
         if empty:
-            name = self.called(empty[0])
+            name = self.called[empty[0]]
             raise TableError(
                 f"the column {name!r} has no outcome in any line, so nothing is known about "
                 f"this arm; leave it out with {self.skipping(empty[0])}"
@@ -213,7 +211,6 @@ class Columns:
 
     def _check_each(self) -> None:
         """Refuse missing and repeated names."""
-        seen: dict[str, int] = {}
         for place in self.kept:
             if not self.head[place]:
                 raise TableError(
@@ -221,12 +218,15 @@ class Columns:
                     f"numbers the rows, or if lines end with a separator, leave it out with "
                     f"--skip {place + 1}"
                 )
-            first = seen.setdefault(self.head[place], place)
-            if first != place:
-                raise TableError(
-                    f"line 1: the name {self.head[place]!r} is there twice, in columns "
-                    f"{first + 1} and {place + 1}; every arm needs a name of its own"
-                )
+        for places, what in ((self.kept, "arm"), (self.context, "context")):
+            seen: dict[str, int] = {}
+            for place in places:
+                first = seen.setdefault(self.called[place], place)
+                if first != place:
+                    raise TableError(
+                        f"line 1: the name {self.called[place]!r} is there twice, in columns "
+                        f"{first + 1} and {place + 1}; every {what} needs a name of its own"
+                    )
 
 
 def _strips(
@@ -285,10 +285,11 @@ def _bad_cell(line: int, row: list[str], columns: Columns, outcomes: Outcomes) -
             outcomes[row[place]]
         except ValueError:
             break
-    text, name = row[place].strip(), columns.called(place)
+    text, name = row[place].strip(), columns.called[place]
+    fix = advice(text, decimal_comma=outcomes.decimal_comma)
     return TableError(
         f"line {line}, column {place + 1} ({name!r}): expected a number from 0 to 1 or an empty "
-        f"cell, got {short(text)}; {advice(text)}. If the column is no arm but known before a "
+        f"cell, got {short(text)}; {fix}. If the column is no arm but known before a "
         f"round is played, use it with {columns.skipping(place, '--context')}. If the column is no "
         f"arm but a date or a row number, leave it out with {columns.skipping(place)}"
     )
