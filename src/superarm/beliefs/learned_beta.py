@@ -41,7 +41,7 @@ from superarm.core.arguments import (
 )
 from superarm.core.k_of_m import top_k
 from superarm.core.showing import one_line
-from superarm.core.states import as_numbers
+from superarm.core.states import as_numbers, refusing
 
 _ALL = slice(None)
 
@@ -209,6 +209,7 @@ class LearnedBetaBelief:
             streaks=as_numbers(self._streaks),
         )
 
+    @refusing("LearnedBetaBelief")
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         names = (*NAMES, "stay_after", "wide")
