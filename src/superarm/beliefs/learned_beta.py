@@ -166,7 +166,7 @@ class LearnedBetaBelief:
         a whole sample is drawn, which then costs less.
         """
         k = as_k(k, self.n_arms)
-        if whole_is_faster(k, self.n_arms):
+        if whole_is_faster(k, self.n_arms, _learned_many.ARMS_PER_PLACE):
             theta = self.sample(rng=rng)
             arms = top_k(theta, k, rng=rng)
             return arms, theta[arms]
