@@ -369,6 +369,16 @@ def test_make_must_return_a_policy_and_an_environment(made):
         sa.replicate(lambda rng: made, n_runs=2, horizon=5, seed=1)
 
 
+def test_make_may_return_a_list():
+    options = {"n_runs": 2, "horizon": 5, "seed": 1}
+    for one, other in zip(
+        sa.replicate(make_cts, **options),
+        sa.replicate(lambda rng: list(make_cts(rng)), **options),
+        strict=True,
+    ):
+        assert same(one, other)
+
+
 def test_compare_refuses_what_it_cannot_play():
     reward = sa.LinearReward(4)
 
