@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from superarm.core.arguments import as_finite, as_unit
+import superarm as sa
+from superarm.core.arguments import as_arms, as_finite, as_unit, as_values
 
 FLOATS = st.one_of(
     st.floats(0, 1),
@@ -49,3 +50,14 @@ def test_masked_values_are_refused():
     with pytest.raises(ValueError, match="features must have no masked values"):
         as_finite(hidden, "features", ndim=1)
     assert as_unit(np.ma.array([1.0, 0.5]), "outcomes", (2,)).tolist() == [1.0, 0.5]
+    with pytest.raises(ValueError, match="prior a must have no masked values"):
+        sa.BetaBelief(2, prior=(hidden, 1.0))
+    pools = sa.Pools.singletons([0, 1], 2)
+    with pytest.raises(ValueError, match="a reward's batch must have no masked values"):
+        as_values(hidden, pools)
+    whole = np.ma.array([0, 1], mask=[False, True])
+    with pytest.raises(ValueError, match="arms must have no masked values"):
+        as_arms(whole, 2)
+    with pytest.raises(ValueError, match="members must have no masked values"):
+        sa.Pools(whole, [0, 2], 2)
+    assert as_arms(np.ma.array([0, 1]), 2).tolist() == [0, 1]

@@ -247,6 +247,15 @@ def test_it_can_be_sent_to_another_process():
     )
 
 
+def test_masked_cells_of_other_kinds():
+    numbers = np.ma.array([[1, 0], [1, 1]], mask=[[0, 1], [0, 0]])
+    of_objects = np.ma.array(np.array([[1, "?"], [1, 1]], object), mask=numbers.mask)
+    for table in (numbers, of_objects):
+        assert np.isnan(ReplayEnvironment(table).pull([0, 1], rng=np.random.default_rng(0))[1])
+    with pytest.raises(TypeError, match=r"table must hold numbers.* leave out columns of text"):
+        ReplayEnvironment(np.ma.array([["1", "?"]], mask=[[0, 1]]))
+
+
 def test_masked_cells_are_missing():
     table = np.ma.masked_less(np.array([[0.2, 0.9], [0.8, 0.7]]), 0.5)
     environment = ReplayEnvironment(table)

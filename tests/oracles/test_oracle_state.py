@@ -62,9 +62,12 @@ DAMAGES = [
     (lambda state: state["memory"].pop("x"), "must have 'x'"),
     (lambda state: state["memory"].pop("lipschitz"), "must have 'lipschitz'"),
     (lambda state: state["memory"]["lipschitz"].pop(), "a lipschitz for each of 9 arms, got 8"),
-    (lambda state: state["memory"]["f"].pop(), r"state\['f'\] must have \d+ finite numbers"),
-    (lambda state: state["memory"]["x"].append(0.5), r"state\['x'\] must have \d+ finite numbers"),
-    (lambda state: state["memory"]["f"].__setitem__(0, float("nan")), r"state\['f'\] must have"),
+    (lambda state: state["memory"]["f"].pop(), r"state\['f'\] must have shape \(\d+,\)"),
+    (lambda state: state["memory"]["x"].append(0.5), r"state\['x'\] must have shape \(\d+,\)"),
+    (
+        lambda state: state["memory"]["f"].__setitem__(0, float("nan")),
+        r"state\['f'\] must be finite",
+    ),
     (remember_too_much, r"at most 4 points per arm \(n_points\), got 5"),
 ]
 

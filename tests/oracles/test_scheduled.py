@@ -51,6 +51,20 @@ def test_goes_on_after_save_and_load():
         np.testing.assert_array_equal(*results)
 
 
+class Listed(sa.Singletons):
+    """Its sets are lists."""
+
+    def select(self, reward, theta, k, *, rng):
+        return super().select(reward, theta, k, rng=rng).tolist()
+
+
+def test_an_oracle_that_returns_lists_can_be_repeated_and_saved():
+    oracle, rng = sa.oracles.Scheduled(Listed(), when=3), np.random.default_rng(0)
+    policy = sa.Policy(sa.BetaBelief(6), oracle, sa.LinearReward(6), 2)
+    first, second = policy.ask(rng=rng), policy.ask(rng=rng)
+    assert first.tolist() == second.tolist() == oracle.state()["arms"]
+
+
 def test_cannot_be_spoilt_through_its_answer():
     oracle, rng = sa.oracles.Scheduled(sa.Singletons(), when=10), np.random.default_rng(0)
     arms = oracle.select(sa.LinearReward(6), np.linspace(0, 1, 6), 2, rng=rng)

@@ -36,6 +36,16 @@ def test_few_arms_get_the_decisions_of_ask(belief, n):
     assert ask_each(together, 1)[0] == [alone.ask()]
 
 
+def test_many_places_get_the_decisions_of_ask():
+    """The belief draws a whole sample for them."""
+    together, alone = (
+        sa.Session(sa.Policy(LearnedBetaBelief(700), sa.TopK(), sa.LinearReward(700), 500), seed=1)
+        for _ in range(2)
+    )
+    assert [each.arms for each in ask_each(together, 3)[0]] == [alone.ask().arms for _ in range(3)]
+    assert ask_each(together, 1)[0][0].arms == alone.ask().arms
+
+
 @pytest.mark.parametrize("n_arms", [40, N_ARMS])
 def test_the_last_ones_are_explained(n_arms):
     session = session_of(n_arms, explain_last=2)

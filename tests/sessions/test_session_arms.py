@@ -341,6 +341,9 @@ def test_a_list_in_place_of_a_name_is_refused_with_the_way_to_write_it():
     session = sa.Session(make(), NAMES, seed=1)
     with pytest.raises(TypeError, match=re.escape("got ['ant', 'bee']; write *['ant', 'bee']")):
         session.retire(["ant", "bee"])
+    # A tuple can be looked up, but not with a list in it.
+    with pytest.raises(TypeError, match=re.escape("a whole number, got ('ant', ['bee'])")):
+        session.retire("ant", ("ant", ["bee"]))
     assert session.retired == ()
 
 

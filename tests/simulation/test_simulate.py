@@ -281,6 +281,46 @@ def test_a_constant_environment_is_judged_once():
     assert np.isnan(trace.best_value)
 
 
+class Telling:
+    """An environment with these means, which may be of any kind."""
+
+    n_arms = 3
+
+    def __init__(self, mu):
+        self.mu = mu
+
+    def pull(self, arms, *, rng):
+        return np.ones(len(arms))
+
+
+class KnownOnly(sa.LinearReward):
+    """A sum of the means that are known."""
+
+    def batch(self, pools, theta):
+        return super().batch(pools, np.nan_to_num(np.asarray(theta, float)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, object])
+def test_means_that_nobody_knows_are_not_taken_for_written_means(dtype):
+    environment = Telling(np.array([0.9, np.nan, 0.5], dtype))
+    policy, rng = sa.random_sets(sa.LinearReward(3), 2), np.random.default_rng(0)
+    trace = sa.simulate(policy, environment, horizon=30, rng=rng, reward=KnownOnly(3))
+    assert set(trace.values.round(6)) == {0.9, 0.5, 1.4}
+
+
+def test_means_that_change_in_the_same_list_are_refused():
+    class Rising(Telling):
+        def pull(self, arms, *, rng):
+            self.mu[0] += 0.1
+            return np.ones(len(arms))
+
+    policy, rng = sa.random_sets(sa.LinearReward(3), 2), np.random.default_rng(0)
+    with pytest.raises(ValueError, match="new array when the means change"):
+        sa.simulate(policy, Rising([0.1, 0.2, 0.3]), horizon=3, rng=rng)
+    trace = sa.simulate(policy, Telling([0.1, 0.2, 0.3]), horizon=3, rng=rng)
+    assert trace.values.min() >= 0.3
+
+
 class Walking:
     """Means that change after the tenth pull: in the same array, or in a new one."""
 
@@ -327,6 +367,16 @@ def test_a_belief_that_has_played_is_refused(shared):
 def test_make_must_return_a_policy_and_an_environment(made):
     with pytest.raises(TypeError, match="make must return a policy and an environment, got"):
         sa.replicate(lambda rng: made, n_runs=2, horizon=5, seed=1)
+
+
+def test_make_may_return_a_list():
+    options = {"n_runs": 2, "horizon": 5, "seed": 1}
+    for one, other in zip(
+        sa.replicate(make_cts, **options),
+        sa.replicate(lambda rng: list(make_cts(rng)), **options),
+        strict=True,
+    ):
+        assert same(one, other)
 
 
 def test_compare_refuses_what_it_cannot_play():

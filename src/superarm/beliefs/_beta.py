@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.ma import MaskedArray
 from numpy.typing import ArrayLike
 
 from superarm.beliefs._scores import beta_draw
 from superarm.beliefs.posteriors import BetaPosterior
-from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite, refuse_masked
 
 
 class HasBetas(Protocol):
@@ -48,6 +49,8 @@ def as_prior(prior: tuple[ArrayLike, ArrayLike], n_arms: int) -> tuple[FloatArra
     if not isinstance(prior, tuple | list) or len(prior) != 2:
         raise TypeError(f"prior must be a pair (a, b), got {prior!r}")
     for name, value in zip("ab", prior, strict=True):
+        if isinstance(value, MaskedArray):
+            refuse_masked(value, f"prior {name}")
         given = np.asarray(value)
         if given.shape not in ((), (n_arms,)) or given.dtype.kind not in "iuf":
             raise ValueError(

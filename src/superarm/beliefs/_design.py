@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs._scaling import Moments, Scaling
 from superarm.core.arguments import FloatArray, IndexArray, as_context, as_count, as_finite
+from superarm.core.states import as_saved_array
 from superarm.core.warn import warn_user
 
 Structure = Literal["shared", "bilinear", "disjoint"]
@@ -233,18 +234,17 @@ class Design:
     @classmethod
     def from_state(cls, state: dict[str, Any], n_arms: int) -> Design:
         """What ``state()`` described."""
+        scaling = Scaling.of_state(state, "scaling")
+        contexts = Scaling.of_state(state, "contexts", state["context"] or 0)
         design = cls(n_arms, state["context"], state["structure"])
-        center, width = (np.array(one, np.float64) for one in state["scaling"])
-        shape = (n_arms, len(center))
-        features = np.array(state["features"], np.float64).reshape(shape)
-        design.scaling, design.features = Scaling(center, width), _with_one(features)
-        design.structure = _as_structure(state["structure"], design.n_context, shape[1])
-        design.contexts = Scaling(*(np.array(one, np.float64) for one in state["contexts"]))
+        features = as_saved_array(state["features"], "features", (n_arms, len(scaling.center)))
+        design.scaling, design.contexts, design.features = scaling, contexts, _with_one(features)
+        design.structure = _as_structure(state["structure"], design.n_context, features.shape[1])
         if design.n_context:
             design.moments = Moments.from_state(state["moments"])
-            # States of earlier versions do not have these.
-            design.n_scaled = int(state.get("n_scaled", design.moments.n_rows))
-            design.n_far = np.array(state.get("n_far", design.n_far), np.float64)
+            # States of earlier versions do not have these two.
+            far = as_saved_array(state.get("n_far", design.n_far), "n_far", design.n_far.shape)
+            design.n_scaled, design.n_far = int(state.get("n_scaled", design.moments.n_rows)), far
         return design
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from superarm.beliefs._variances import INTERCEPT_VAR, Squares, Variances
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.states import as_saved_array, as_saved_number
 
 
 class DisjointModel:
@@ -150,18 +151,19 @@ class DisjointModel:
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         lower = np.tril_indices(self.d)
-        self.counts = np.array(state["counts"], np.float64).reshape(self.counts.shape)
-        self.crosses = np.array(state["crosses"], np.float64).reshape(self.crosses.shape)
-        self.squares = float(state["squares"])
+        self.counts = as_saved_array(state["counts"], "counts", self.counts.shape, least=0.0)
+        self.crosses = as_saved_array(state["crosses"], "crosses", self.crosses.shape)
+        self.squares = as_saved_number(state["squares"], "squares")
         # Older files have the center of the intercepts alone; that of the others was 0.
-        center = np.array(state["center"], np.float64).ravel()
+        center = as_saved_array(np.ravel(state["center"]), "center")
         self.center = np.append(center, np.zeros(0 if len(center) > 1 else self.d - 1))
         self.center = self.center.reshape(self.d)
-        self.variances = Variances(**state["variances"])
+        self.variances = Variances.of_state(state)
         for name in ("grams", "covariances"):
             matrices = np.zeros_like(self.grams)
-            matrices[:, lower[0], lower[1]] = state[name]
-            matrices[:, lower[1], lower[0]] = state[name]
+            known = as_saved_array(state[name], name, (self.n_arms, len(lower[0])))
+            matrices[:, lower[0], lower[1]] = known
+            matrices[:, lower[1], lower[0]] = known
             setattr(self, name, matrices)
         self._find_means()
 

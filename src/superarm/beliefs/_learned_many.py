@@ -14,11 +14,13 @@ from superarm.beliefs._many_tops import ManyTops
 from superarm.beliefs._next_of_groups import next_of_groups
 from superarm.beliefs._scores import MixedPosteriors
 from superarm.beliefs._tails import LargeValues
-from superarm.beliefs._top_of_groups import TopOfGroups
+from superarm.beliefs._top_of_groups import TopOfGroups, whole_is_faster
 from superarm.beliefs.learned_prior import N_PARTS, next_fit
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_k
 
 _FEWEST = 4  # samples that take less time at once than one by one
+# A place of a set takes about as long as so many arms of a whole sample; the same for many samples.
+ARMS_PER_PLACE, _ARMS_PER_PLACE_AT_ONCE = 8, 4
 # Up to so many arms that change, and so many per arm, take less time than new groups.
 _MOVES, _MOVES_PER_ARM = 50, 0.04
 
@@ -55,8 +57,15 @@ def tops_of(self: LearnedBetaBelief) -> TopOfGroups:
 def sample_tops(
     self: LearnedBetaBelief, n: int, k: int, *, rng: np.random.Generator
 ) -> tuple[IndexArray, FloatArray]:
-    """The same as n calls of ``sample_top`` in law, in less time: shape (n, k) each."""
-    n, k, tops = as_count(n, "n", least=1), as_k(k, self.n_arms), tops_of(self)
+    """The same as n calls of ``sample_top`` in law, in less time: shape (n, k) each.
+
+    Up to three samples are those of as many calls.
+    """
+    n, k = as_count(n, "n", least=1), as_k(k, self.n_arms)
+    per_place = ARMS_PER_PLACE if n < _FEWEST else _ARMS_PER_PLACE_AT_ONCE
+    if whole_is_faster(k, self.n_arms, per_place):
+        return one_by_one(self, n, k, rng=rng)
+    tops = tops_of(self)
     if n >= _FEWEST and tops.large is not None:
         return next_of_groups(tops, tops.large, n, k, rng=rng)
     rows = [tops.draw(k, rng=rng) for _ in range(n)]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.states import as_saved_array
 
 
 class SiteModel:
@@ -156,12 +157,14 @@ class SiteModel:
     def load(self, state: dict[str, Any]) -> None:
         """Take over the sums of ``state()``, which must be of the same size."""
         for name in _PER_ARM:
-            setattr(self, name, np.array(state[name], float).reshape(getattr(self, name).shape))
+            setattr(self, name, as_saved_array(state[name], name, getattr(self, name).shape))
         n_fixed = len(self.fixed_var)
         for name in _OVER_ARMS:
-            flat = np.array(state[name], float)
+            flat = as_saved_array(state[name], name, (n_fixed * (n_fixed + 1),))
             setattr(self, name, (flat[:-n_fixed].reshape(n_fixed, n_fixed), flat[-n_fixed:]))
         self._own_cov, self._common = self._cov_of(self.precision), None
+        if not (np.diagonal(self._own_cov, axis1=1, axis2=2) > 0).all():
+            raise ValueError("state['precision'] must be that of Gaussians")
 
     def _change(self, arms: IndexArray, sign: float) -> None:
         """Integrate out the weights of some arms (1), or undo it (-1)."""

@@ -35,8 +35,7 @@ class Rows:
     def __init__(
         self, features: ArrayLike, context: int | None, structure: Structure | None
     ) -> None:
-        if structure not in (None, *get_args(Structure)):
-            raise ValueError(f"structure must be one of {get_args(Structure)}, got {structure!r}")
+        _check_structure(structure)
         if context is not None and structure is None:
             structure = "hybrid"
         design = Design(features, context, "bilinear" if structure == "hybrid" else structure)
@@ -90,7 +89,13 @@ class Rows:
 
     def load(self, state: dict[str, Any], n_arms: int) -> None:
         """Become what ``state()`` described."""
+        _check_structure(state["structure"])
         self._set(Design.from_state(state["design"], n_arms), state["structure"])
+
+
+def _check_structure(structure: Any) -> None:
+    if structure not in (None, *get_args(Structure)):
+        raise ValueError(f"structure must be one of {get_args(Structure)}, got {structure!r}")
 
 
 def _blocks(design: Design) -> Any:

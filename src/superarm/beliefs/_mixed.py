@@ -16,6 +16,7 @@ import numpy as np
 
 from superarm.beliefs._variances import BLOCKS, INTERCEPT_VAR, Squares, Variances
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.states import as_saved_array, as_saved_number
 
 _NAMES = ("counts", "sums", "gram", "cross", "precision", "shift")
 
@@ -190,9 +191,12 @@ class MixedModel:
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         for name in (*_NAMES, *(() if self.row_sums is None else ("row_sums",))):
-            setattr(self, name, np.array(state[name], np.float64).reshape(self._shape(name)))
-        self.squares, self.seen = float(state["squares"]), np.flatnonzero(self.counts)
-        self.variances, self._factored = Variances(**state["variances"]), None
+            least = 0.0 if name == "counts" else -np.inf
+            setattr(self, name, as_saved_array(state[name], name, self._shape(name), least=least))
+        self.squares = as_saved_number(state["squares"], "squares")
+        self.seen, self.variances = np.flatnonzero(self.counts), Variances.of_state(state)
+        self._factored = None
+        self.factor()  # refuses a precision that is not positive definite
 
     def _shape(self, name: str) -> tuple[int, ...]:
         return np.shape(getattr(self, name))

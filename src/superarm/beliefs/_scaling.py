@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from superarm.core.arguments import FloatArray, as_finite
+from superarm.core.states import as_saved_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,15 @@ class Scaling:
         moments = Moments.empty(values.shape[1])
         moments.add(values)
         return moments.scaling()
+
+    @classmethod
+    def of_state(cls, state: dict[str, Any], name: str, n: int | None = None) -> Scaling:
+        """The center and the width of this name in a state, of n columns if that is known."""
+        center, width = (as_saved_array(one, name) for one in state[name])
+        wanted = len(center) if n is None else n
+        if not len(center) == len(width) == wanted or not (width > 0).all():
+            raise ValueError(f"state[{name!r}] must have {wanted} centers, and widths above 0")
+        return cls(center, width)
 
     def __call__(self, values: FloatArray) -> FloatArray:
         """Scaled values, of the same shape."""

@@ -18,15 +18,16 @@ _ALL = slice(None)
 _SLACK = 1e-9  # more than the rounding of values
 # The bounds of so many groups cost about as much as to find out which are needed.
 _FEW_GROUPS = 16
-# A place of a set takes about as long as so many arms of a whole sample. That holds for sets of any
-# size, but seeded results of small sets must stay as they are.
-_ARMS_PER_PLACE = 16
+# Seeded results of sets with fewer places must stay as they are.
 _MANY_PLACES = 500
 
 
-def whole_is_faster(k: int, n_arms: int) -> bool:
-    """Whether the k largest values take less time from a whole sample than from few draws."""
-    return k >= _MANY_PLACES and _ARMS_PER_PLACE * k > n_arms
+def whole_is_faster(k: int, n_arms: int, arms_per_place: int) -> bool:
+    """Whether the k largest values take less time from a whole sample than from few draws.
+
+    A place of the set takes about as long as ``arms_per_place`` arms of a whole sample.
+    """
+    return k >= _MANY_PLACES and arms_per_place * k > n_arms
 
 
 @dataclass(eq=False)

@@ -8,10 +8,11 @@ the data determine. Repeating this needs a few steps, where EM needs many.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray, as_positive
 
 # Before any outcome: coins of mean 1/2, and arms with the variance of uniform means.
 _COIN_VAR, _UNIFORM_VAR = 0.25, 1 / 12
@@ -62,6 +63,11 @@ class Variances:
     def at_first(cls, blocks: IndexArray) -> Variances:
         """Before the first outcomes, for columns of these blocks besides the intercept."""
         return cls(**_per_column(_COIN_VAR, np.bincount(blocks, minlength=len(BLOCKS))))
+
+    @classmethod
+    def of_state(cls, state: dict[str, Any]) -> Variances:
+        """The ``variances`` of the state of a model. Older files have fewer of them."""
+        return cls(**{name: as_positive(one, name) for name, one in state["variances"].items()})
 
     def of(self, blocks: IndexArray) -> FloatArray:
         """The variance of each coefficient."""

@@ -19,6 +19,9 @@ from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_k
 from superarm.core.k_of_m import top_k
 
+# A place of a set takes about as long as so many arms of a whole sample.
+_ARMS_PER_PLACE = 16
+
 
 class KeepsPosteriors(Protocol):
     """A belief that keeps a `BetaBelief`, and samples at scores that arms share in part."""
@@ -64,7 +67,7 @@ def sample_top(
     """
     n_arms = self.posteriors.n_arms
     k = as_k(k, n_arms)
-    if n_arms >= FEWEST_ARMS and not whole_is_faster(k, n_arms):
+    if n_arms >= FEWEST_ARMS and not whole_is_faster(k, n_arms, _ARMS_PER_PLACE):
         return self._known.top(self.posteriors, k, SharedScores(self.shared), rng=rng)
     theta = self.sample(rng=rng)
     arms = top_k(theta, k, rng=rng)

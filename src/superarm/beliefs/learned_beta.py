@@ -41,7 +41,7 @@ from superarm.core.arguments import (
 )
 from superarm.core.k_of_m import top_k
 from superarm.core.showing import one_line
-from superarm.core.states import as_numbers
+from superarm.core.states import as_numbers, refusing
 
 _ALL = slice(None)
 
@@ -166,7 +166,7 @@ class LearnedBetaBelief:
         a whole sample is drawn, which then costs less.
         """
         k = as_k(k, self.n_arms)
-        if whole_is_faster(k, self.n_arms):
+        if whole_is_faster(k, self.n_arms, _learned_many.ARMS_PER_PLACE):
             theta = self.sample(rng=rng)
             arms = top_k(theta, k, rng=rng)
             return arms, theta[arms]
@@ -209,6 +209,7 @@ class LearnedBetaBelief:
             streaks=as_numbers(self._streaks),
         )
 
+    @refusing("LearnedBetaBelief")
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         names = (*NAMES, "stay_after", "wide")

@@ -28,7 +28,7 @@ from superarm.core.arguments import (
     as_state,
 )
 from superarm.core.showing import one_line
-from superarm.core.states import refuse_not_finite, refusing
+from superarm.core.states import as_saved_array, refusing
 
 # Steps towards the best variances at a time: the last ones were close already.
 _N_STEPS = 3
@@ -195,12 +195,14 @@ class LinearBelief:
         """Become what ``state()`` described, with its features."""
         others = (*_SETTINGS, "counts", "design", "model")
         as_state(state, "LinearBelief", self.n_arms, arrays=(), others=others)
-        refuse_not_finite(state)
         # A new belief checks the settings before anything changes here.
         new = LinearBelief(self.n_arms, **{name: state[name] for name in _SETTINGS})
         new._use(Design.from_state(state["design"], self.n_arms))
         new._model.load(state["model"])
-        new.rounds, new._n_seen, new._n_fitted = state["counts"]
+        rounds, n_seen, new._n_fitted = as_saved_array(
+            state["counts"], "counts", (3,), least=0.0
+        ).tolist()
+        new.rounds, new._n_seen = int(rounds), int(n_seen)
         self.__dict__.update(new.__dict__)
 
     def _round(self) -> LinearRound:

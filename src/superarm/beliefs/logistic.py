@@ -23,10 +23,10 @@ from superarm.beliefs._logit_stds import FIRST_STDS, STEPS, fit_stds
 from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import LogitNormalPosterior
-from superarm.core.arguments import FloatArray, IndexArray, as_fraction
+from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_positive
 from superarm.core.showing import one_line
 from superarm.core.special import expit
-from superarm.core.states import refuse_not_finite, refusing
+from superarm.core.states import as_saved_number, refusing
 
 # The variances are learned first after so many outcomes, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
@@ -195,11 +195,10 @@ class LogisticBelief:
         outcomes = OutcomeCounts.from_state(
             state, "LogisticBelief", self.n_arms, settings=(*_SETTINGS, *parts)
         )
-        refuse_not_finite(state)
         # A new belief checks the settings before anything changes here.
         new = LogisticBelief(self.n_arms, **{name: state[name] for name in _SETTINGS})
         new._rows.load(state["rows"], self.n_arms)
-        new.stds = dict(state["stds"])
+        new.stds = {name: as_positive(std, name) for name, std in state["stds"].items()}
         new.outcomes, new._model = outcomes, SiteModel(new.n_arms, *new._rows.prior(new.stds))
         model = dict(state["model"])
         if not new._rows.design.n_context:
@@ -207,7 +206,8 @@ class LogisticBelief:
             model["cross"] = np.array(model["precision"])[:, None] * phi
         new._model.load(model)
         for name in _LEARNED:
-            setattr(new, name, float(state["learned"][name]))
+            setattr(new, name, as_saved_number(state["learned"][name], name, least=0.0))
+        as_positive(new.dispersion, "dispersion")
         self.__dict__.update(new.__dict__)
 
     def _learn(self, context: FloatArray | None, arms: IndexArray, outcomes: FloatArray) -> None:

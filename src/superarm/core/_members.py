@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.ma import MaskedArray
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.core.arguments import IndexArray
+from superarm.core.arguments import IndexArray, refuse_masked
 
 # Up to this many arms per member, arms are found by marks instead of sorting.
 _FEW_PER_MEMBER = 64
@@ -43,6 +44,8 @@ def checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[IndexA
 
 def _flat(given: ArrayLike, name: str) -> NDArray[Any]:
     """A copy of a flat array of whole numbers."""
+    if isinstance(given, MaskedArray):
+        refuse_masked(given, name)
     numbers = np.array(given)
     if numbers.ndim != 1 or (numbers.size and not np.issubdtype(numbers.dtype, np.integer)):
         raise TypeError(

@@ -67,6 +67,8 @@ def as_fraction(value: Any, name: str, *, low: str = "(", high: str = ")") -> fl
 
 def as_arms(arms: ArrayLike, n_arms: int) -> IndexArray:
     """Distinct arms between 0 and ``n_arms - 1``, in the order they came."""
+    if isinstance(arms, MaskedArray):
+        refuse_masked(arms, "arms")
     given = np.asarray(arms)
     if given.ndim != 1:
         raise ValueError(
@@ -99,7 +101,7 @@ def as_arms(arms: ArrayLike, n_arms: int) -> IndexArray:
 def as_unit(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
     """Floats in [0, 1] of the given shape; NaN and infinities are refused."""
     if isinstance(values, MaskedArray):
-        _refuse_masked(values, name)
+        refuse_masked(values, name)
     given = np.asarray(values)
     if given.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {given.shape}")
@@ -168,6 +170,8 @@ def as_answer(value: Any) -> float:
 
 def as_values(values: ArrayLike, pools: Any) -> FloatArray:
     """What a reward answered for a batch of pools, one finite number per pool."""
+    if isinstance(values, MaskedArray):
+        refuse_masked(values, "a reward's batch")
     numbers = np.asarray(values, np.float64)
     if numbers.shape != (len(pools),):
         raise ValueError(
@@ -184,7 +188,7 @@ def as_values(values: ArrayLike, pools: Any) -> FloatArray:
 def as_finite(values: ArrayLike, name: str, *, ndim: int, least: float = -math.inf) -> FloatArray:
     """Finite floats of ``ndim`` dimensions, none below ``least``; always a copy."""
     if isinstance(values, MaskedArray):
-        _refuse_masked(values, name)
+        refuse_masked(values, name)
     given = np.asarray(values)
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
@@ -249,7 +253,7 @@ def as_state(
     return loaded
 
 
-def _refuse_masked(values: Any, name: str) -> None:
+def refuse_masked(values: Any, name: str) -> None:
     """Refuse masked values: numpy would use the numbers below the mask."""
     if values.mask.any():
         raise ValueError(

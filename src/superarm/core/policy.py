@@ -135,7 +135,7 @@ class Policy:
                 f"{type(self.oracle).__name__} must pick a set that is feasible for {sets}, "
                 f"got {shown_arms(arms)}"
             )
-        if not isinstance(arms, np.ndarray) or (arms[1:] < arms[:-1]).any():
+        if not isinstance(arms, np.ndarray) or np.count_nonzero(arms[1:] < arms[:-1]):
             arms = np.sort(np.asarray(arms, np.intp))  # of an oracle that gives the best arm first
         return arms, theta
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from superarm.core.arguments import FloatArray, as_finite
+
 _KEEPS_ARRAYS = ContextVar("keeps arrays", default=False)
 
 
@@ -33,7 +35,7 @@ def as_numbers(array: NDArray[Any]) -> Any:
 
 @contextmanager
 def refusing(kind: str) -> Iterator[None]:
-    """Refuse a state that lacks what the block reads, with a ValueError. ``kind`` is its part.
+    """Refuse a state that the block cannot read, with a ValueError. ``kind`` is its part.
 
     Examples
     --------
@@ -44,27 +46,51 @@ def refusing(kind: str) -> Iterator[None]:
     """
     try:
         yield
-    except (AttributeError, IndexError, KeyError) as error:
+    except (ArithmeticError, AttributeError, IndexError, KeyError) as error:
         raise ValueError(f"state must be one of {kind}, got one with {error!r}") from error
 
 
-def refuse_not_finite(state: Any, name: str = "state") -> None:
-    """Refuse NaN and infinity anywhere in a state.
+def as_saved_array(
+    values: Any, name: str, shape: tuple[int, ...] | None = None, *, least: float = -np.inf
+) -> FloatArray:
+    """The numbers of an array in a state, as a new array; refuses NaN and None, which is its JSON.
+
+    ``shape`` is what it must have or, if it is a flat list, fill. None is a list of any length.
 
     Examples
     --------
-    >>> refuse_not_finite({"model": {"sums": [1.0, float("nan")]}})
+    >>> as_saved_array([[1, 2], [3, 4]], "gram", (2, 2))
+    array([[1., 2.],
+           [3., 4.]])
+    >>> as_saved_array([1.0, float("nan")], "sums")
     Traceback (most recent call last):
-    ValueError: state['model']['sums'] must have finite numbers only
+    ValueError: state['sums'] must be finite numbers, got nan
     """
-    if isinstance(state, dict):
-        for key, value in state.items():
-            refuse_not_finite(value, f"{name}[{key!r}]")
-    elif isinstance(state, list) and not all(isinstance(one, int | float) for one in state):
-        for value in state:
-            refuse_not_finite(value, name)
-    elif isinstance(state, float | list | np.ndarray) and not np.isfinite(state).all():
-        raise ValueError(f"{name} must have finite numbers only")
+    given = np.asarray(values)
+    # An empty list has no numbers of a wrong kind.
+    if given.size and given.dtype.kind not in "biuf":
+        raise TypeError(f"state[{name!r}] must be numbers, got dtype {given.dtype}")
+    wanted = (given.size,) if shape is None else shape
+    if given.size != np.prod(wanted) or (shape is None and given.ndim != 1):
+        raise ValueError(f"state[{name!r}] must have shape {wanted}, got {given.shape}")
+    numbers = np.array(given, np.float64).reshape(wanted)
+    is_fine = np.isfinite(numbers) & (numbers >= least)
+    if not is_fine.all():
+        kind = "finite numbers" if least == -np.inf else f"finite numbers of at least {least:g}"
+        raise ValueError(f"state[{name!r}] must be {kind}, got {numbers[~is_fine][0]}")
+    return numbers
+
+
+def as_saved_number(value: Any, name: str, *, least: float = -np.inf) -> float:
+    """One finite number of a state.
+
+    Examples
+    --------
+    >>> as_saved_number("text", "variance")
+    Traceback (most recent call last):
+    TypeError: state['variance'] must be real numbers, got dtype <U4
+    """
+    return float(as_finite([value], f"state[{name!r}]", ndim=1, least=least)[0])
 
 
 @contextmanager

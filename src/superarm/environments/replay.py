@@ -167,7 +167,9 @@ class ReplayEnvironment:
 def _as_table(table: Any) -> NDArray[Any]:
     """The cells as a read-only array, NaN where missing; without a copy if possible."""
     if isinstance(table, np.ma.MaskedArray):
-        table = np.ma.filled(table.astype(np.float64), np.nan)  # np.asarray would use the masked
+        # np.asarray would use the masked numbers. Whole numbers and texts have no NaN.
+        kind = np.float64 if table.dtype.kind in "biuf" else object
+        table = np.ma.filled(table.astype(kind), np.nan)
     given = np.asarray(table.to_numpy() if hasattr(table, "to_numpy") else table)
     if given.dtype == object and not any(isinstance(cell, str | bytes) for cell in given.flat):
         with suppress(TypeError, ValueError):  # refused below

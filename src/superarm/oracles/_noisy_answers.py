@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.states import as_saved_array
 from superarm.oracles._noise import Noise
 from superarm.oracles._noisy_concave import Concave
 
@@ -141,10 +142,18 @@ class Answers:
         return {"shape": self.n.shape, "arms": arms.tolist(), "cells": cells.tolist(), **columns}
 
     @classmethod
-    def of(cls, state: dict[str, Any]) -> Answers:
-        """What ``state()`` described."""
-        n_arms, n_cells = state["shape"]
-        answers = cls.none(n_arms, int(n_cells + 1).bit_length() - 1)
+    def of(cls, state: dict[str, Any], n_levels: int) -> Answers:
+        """What ``state()`` described, with so many levels."""
+        n_rows, n_cells = state["shape"]
+        # Older states have no row of the empty set, which is the last one.
+        if n_rows - len(state["rounds"]) not in (0, 1) or n_cells != 2**n_levels - 1:
+            raise ValueError(
+                f"state['shape'] must be of {len(state['rounds'])} arms and {n_levels} levels, "
+                f"got {state['shape']}"
+            )
+        answers = cls.none(n_rows, n_levels)
+        at = [as_saved_array(state[name], name, least=0.0) for name in ("arms", "cells")]
+        arms, cells = (places.astype(np.intp) for places in at)
         for name in (*_COLUMNS, "v") if "v" in state else _COLUMNS:
-            getattr(answers, name)[state["arms"], state["cells"]] = state[name]
+            getattr(answers, name)[arms, cells] = as_saved_array(state[name], name, arms.shape)
         return answers

@@ -11,6 +11,7 @@ import numpy as np
 from superarm.core import KOrSets
 from superarm.core.arguments import IndexArray, as_count, as_finite, as_fraction
 from superarm.core.showing import one_line
+from superarm.core.states import as_saved_number
 from superarm.oracles._noise import Symmetric, as_noise
 
 Per = Literal["run", "round"]
@@ -80,10 +81,16 @@ class ContestSettings(NoisySettings):
     def _remember(self, memory: dict[str, Any], inner: Callable[[], None] | None = None) -> None:
         """Load what `_memory` returned, after ``inner`` if this is not refused."""
         n_rounds = as_count(memory["n_rounds"], "state['n_rounds']")
+        variance = saved_variance(memory["variance"])
         if inner is not None:
             inner()
         self._n_rounds = n_rounds
-        self._guess_variance(memory["variance"])
+        self._guess_variance(variance)
+
+
+def saved_variance(value: Any) -> float | None:
+    """The variance in a state; None if it was not known."""
+    return None if value is None else as_saved_number(value, "variance", least=0.0)
 
 
 def share_of_round(delta: float, t: int, per: Per) -> float:

@@ -15,15 +15,15 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, KOrSets, Reward, as_selection, top_k
-from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
+from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.declarations import evaluations_per_value
 from superarm.core.progress import one_round
-from superarm.core.states import refuse_not_finite, refusing
+from superarm.core.states import as_saved_array, refusing
 from superarm.oracles._bounds import BoundsReport
 from superarm.oracles._noise import Symmetric
 from superarm.oracles._noisy_answers import Answers
 from superarm.oracles._noisy_round import NoisyRound
-from superarm.oracles._noisy_settings import NoisySettings
+from superarm.oracles._noisy_settings import NoisySettings, saved_variance
 from superarm.oracles._sets import as_required_and_open
 from superarm.oracles._state import check_loaded, check_state
 
@@ -187,21 +187,22 @@ class NoisySingletons(NoisySettings):
         check_state(state, "NoisySingletons", "memory", "n_levels")
         if state["n_levels"] != self.n_levels:
             raise ValueError(f"state must have n_levels={self.n_levels}, got {state['n_levels']}")
-        memory = state["memory"]
-        refuse_not_finite(memory, "state['memory']")
+        memory, variance = state["memory"], saved_variance(state.get("variance"))
         # The squares of one kind of noise prove nothing for another kind. States of before noise
         # was learned have none, and only those of symmetric noise have a variance.
         is_symmetric = isinstance(self._noise, Symmetric)
         same_kind = memory is not None and "v" in memory and ("variance" in state) == is_symmetric
-        known = None
+        known, n_rounds = None, None
         if memory is not None and (self.noise_std is not None or same_kind):
-            rounds = as_finite(memory["rounds"], "state['rounds']", ndim=1, least=0.0)
-            known = Answers.of(memory), rounds
-        self.forget()
-        self._guess_variance(state.get("variance"))
-        if known is not None:
+            rounds = as_saved_array(memory["rounds"], "rounds", least=0.0)
+            known = Answers.of(memory, self.n_levels), rounds
             # Before there were bounds of differences, single arms had their share of delta.
-            self._known, self._n_rounds = known, memory.get("n_rounds")
+            if (n_rounds := memory.get("n_rounds")) is not None:
+                n_rounds = as_count(n_rounds, "state['n_rounds']")
+        self.forget()
+        self._guess_variance(variance)
+        if known is not None:
+            self._known, self._n_rounds = known, n_rounds
 
     def forget(self) -> None:
         """Forget the reward and its answers."""

@@ -101,7 +101,8 @@ class Scheduled:
         theta, feasible = as_selection(reward, theta, k)
         arms = self._arms
         if arms is None or self._is_due(arms, feasible, reward.n_arms):
-            arms = self.oracle.select(reward, theta, feasible, rng=rng)
+            # An oracle may return a list.
+            arms = as_arms(self.oracle.select(reward, theta, feasible, rng=rng), reward.n_arms)
             self._keep(arms, feasible, reward.n_arms)
         self._round += 1  # only now: a round in which the oracle failed does not count
         return arms.copy()

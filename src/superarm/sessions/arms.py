@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -82,8 +82,8 @@ class NamedArms:
         # True equals 1 as a key, but nobody means arm 1 by it.
         try:
             unknown = [name for name in given if isinstance(name, bool) or name not in self.numbers]
-        except TypeError:  # a list cannot be looked up
-            wrong = next(name for name in given if not isinstance(name, Hashable))
+        except TypeError:  # a list cannot be looked up, nor a tuple that has one
+            wrong = next(name for name in given if not isinstance(name, str | int | np.integer))
             raise TypeError(
                 f"a name must be a string or a whole number, got {wrong!r}; write *{wrong!r} for "
                 f"several names"

@@ -87,7 +87,7 @@ def run_one(
         for i in range(3)
     )
     made = make(make_rng)
-    if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], Policy)):
+    if not (isinstance(made, tuple | list) and len(made) == 2 and isinstance(made[0], Policy)):
         raise TypeError(f"make must return a policy and an environment, got {made!r:.100}")
     policy, environment = made
     _check_new(policy)

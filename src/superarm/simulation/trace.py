@@ -194,9 +194,9 @@ class TrueValues:
             self._finish(t)
             if mu is not self._mu:
                 self._mu = mu
-                self._copy = mu.copy() if isinstance(mu, np.ndarray) else None
+                self._copy = None if mu is None else np.array(mu)
             self._best_value = best_value
-        else:
+        elif isinstance(mu, np.ndarray):
             self._check(self.arms[t])  # of this round only: there may be a million arms
 
     def result(self) -> tuple[FloatArray, float | FloatArray]:
@@ -208,8 +208,13 @@ class TrueValues:
 
     def _check(self, arms: IndexArray | slice) -> None:
         """Refuse means that changed in the same array: the rounds before cannot be valued."""
-        mu, before = self._mu, self._copy
-        if mu is not None and before is not None and not np.array_equal(mu[arms], before[arms]):
+        if self._mu is None or self._copy is None:
+            return
+        now, then = np.asarray(self._mu)[arms], self._copy[arms]
+        # NaN is a mean that nobody knows, and not equal to itself.
+        # Counted, because `any` takes longer, and this runs in each round.
+        changed = now != then
+        if np.count_nonzero(changed) and (changed & ((now == now) | (then == then))).any():
             raise ValueError(
                 "mu of the environment must be a new array when the means change, but the array "
                 "was written into; write environment.mu = environment.mu + step, for example, and "

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from superarm.core import Pools, Reward
-from superarm.core.arguments import FloatArray, IndexArray, as_finite
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.declarations import is_diminishing
-from superarm.core.states import refusing
+from superarm.core.states import as_saved_number, refusing
 from superarm.core.warn import warn_user
 from superarm.oracles._lazy.audits import rival_to_audit
 from superarm.oracles._lazy.gains import Base, RememberedGains, pack, upper_of_all
-from superarm.oracles._lazy.saved_arms import as_number
 from superarm.oracles._lazy.single_arms import Audits
 from superarm.oracles._lazy.stage import Stage
 
@@ -105,9 +104,12 @@ class KnownSets:
         known = cls(lipschitz, n_answers, diminishing=bool(state["diminishing"]))
         known.gains.bases = [Base.of(base, len(lipschitz)) for base in state["bases"]]
         known.submodular, known.warned = bool(state["submodular"]), bool(state["warned"])
-        known.shares = {int(step): float(share) for step, share in state["shares"]}
-        known.factor = as_number(state["factor"], "factor")
-        known.empty = None if state["empty"] is None else as_number(state["empty"], "empty")
+        known.shares = {
+            as_count(step, "a step of state['shares']"): as_saved_number(share, "shares")
+            for step, share in state["shares"]
+        }
+        known.factor, empty = as_saved_number(state["factor"], "factor"), state["empty"]
+        known.empty = None if empty is None else as_saved_number(empty, "empty")
         known.audits = Audits.of(state.get("audits"))
         return known
 

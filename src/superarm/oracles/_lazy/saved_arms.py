@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from superarm.core.arguments import FloatArray, IndexArray, as_finite
-from superarm.core.states import refusing
+from superarm.core.arguments import FloatArray, IndexArray, as_finite, as_unit
+from superarm.core.states import as_saved_array, as_saved_number, refusing
 from superarm.oracles._lazy.single_arms import Audits, SingleArms
 
 _IN_STATE = ("monotone", "concave", "used", "warned")
@@ -46,22 +46,14 @@ def from_state(state: dict[str, Any], n_points: int) -> SingleArms:
     known = SingleArms(lipschitz, n_points, monotone=monotone, concave=concave)
     there = np.arange(n_points) < n[:, None]
     for name, array in (("x", known.x), ("f", known.f)):
-        values = np.asarray(memory[name], np.float64)
-        if values.shape != (n.sum(),) or not np.isfinite(values).all():
-            raise ValueError(
-                f"state[{name!r}] must have {n.sum()} finite numbers, got shape {values.shape}"
-            )
-        array.T[there] = values
+        values = as_saved_array(memory[name], name, (int(n.sum()),))
+        array.T[there] = as_unit(values, "state['x']", values.shape) if name == "x" else values
     known.n = n
-    known.used, known.warned = as_number(state["used"], "used"), bool(state["warned"])
-    known.empty = None if state.get("empty") is None else as_number(state["empty"], "empty")
+    known.used, known.warned = as_saved_number(state["used"], "used"), bool(state["warned"])
+    empty = state.get("empty")
+    known.empty = None if empty is None else as_saved_number(empty, "empty")
     known.audits = Audits.of(state.get("audits"))
     return known
-
-
-def as_number(value: Any, name: str) -> float:
-    """One finite number of a state."""
-    return float(as_finite([value], f"state[{name!r}]", ndim=1)[0])
 
 
 def _counts(memory: dict[str, Any], n_points: int) -> tuple[IndexArray, FloatArray]:
