@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import bisect
 import collections
 import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -18,12 +20,14 @@ from prometheus_client.utils import floatToGoString
 
 from superarm.service.log.store import Store, StoreError
 
+State = Literal["ok", "read_only", "failing"]
 # Upper ends of the buckets of histograms.
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _MANY = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 _MOST_S = 5.0  # smaller corrections of a clock are the daily work of time servers
 _HEALTHY_S = 5.0  # a successful write counts as a sign of health for this long
+_PATIENCE_S = 5.0  # a database that needs longer for a write is failing
 
 
 class Metrics:
@@ -135,6 +139,9 @@ class Health:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        # Of its own: a write may hang, and no reader of the database may wait for it.
+        self._thread = ThreadPoolExecutor(1, "superarm-health")
+        self._look: Future[State] | None = None
         self._failing: StoreError | None = None
         self._written = -math.inf
 
@@ -147,17 +154,28 @@ class Health:
         if isinstance(error, StoreError):
             self._failing = error
 
-    def look(self) -> Literal["ok", "read_only", "failing"]:
+    async def state(self) -> State:
         """Whether events can be written. Tries a write if the last one failed or is long ago."""
-        if self._failing is not None or time.monotonic() - self._written >= _HEALTHY_S:
-            try:
-                self._store.check()
-                self.succeeded()
-            except StoreError as error:
-                self.failed(error)
-        if self._failing is None:
+        if self._failing is None and time.monotonic() - self._written < _HEALTHY_S:
             return "ok"
-        return "read_only" if self._failing.read_only else "failing"
+        look = self._look
+        if look is None or look.done():  # one look is for all who ask meanwhile
+            look = self._look = self._thread.submit(self._try)
+        await asyncio.wait([asyncio.wrap_future(look)], timeout=_PATIENCE_S)
+        return look.result() if look.done() else "failing"
+
+    def close(self) -> None:
+        """Wait for the look that is under way."""
+        self._thread.shutdown(wait=True)
+
+    def _try(self) -> State:
+        try:
+            self._store.check()
+        except StoreError as error:
+            self.failed(error)
+            return "read_only" if error.read_only else "failing"
+        self.succeeded()
+        return "ok"
 
 
 class ClockWatch:

@@ -181,6 +181,22 @@ def test_the_health_of_a_file_that_nobody_writes_to(tmp_path, monkeypatch):
         assert client.get("/healthz").status_code == 503
 
 
+def test_reads_do_not_wait_while_a_disk_hangs(tmp_path, monkeypatch):
+    """Looks at the health of a database waited for its writer, and took all threads of readers."""
+    monkeypatch.setattr(metrics, "_HEALTHY_S", 0.0)
+    goes_on = threading.Event()
+    with client_of(tmp_path / "bandits.db") as client:
+        bandit = create(client)
+        monkeypatch.setattr(client.app.state.service.engine.store, "check", lambda: goes_on.wait(9))
+        with monkeypatch.context() as now:
+            now.setattr(metrics, "_PATIENCE_S", 0.001)
+            answers = [client.get("/healthz") for _ in range(6)]
+        assert {(one.status_code, one.json()["status"]) for one in answers} == {(503, "failing")}
+        assert client.get(f"/v1/bandits/{bandit}/history").status_code == 200
+        goes_on.set()
+        assert client.get("/healthz").json()["status"] == "ok"
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "bandits.db"

@@ -178,6 +178,7 @@ class Engine:
         self._handover.close()
         self._pool.shutdown(wait=True)
         self._readers.shutdown(wait=True)
+        self.health.close()
         for actor in self._actors.values():
             self.checkpoints.make(actor)
         self.checkpoints.close()

@@ -22,9 +22,9 @@ async def list_parts(service: Service) -> Answer:
 
 @endpoint("GET", "/healthz", answer=answers.Health, failure=answers.Health)
 async def health(service: Service) -> Response:
-    """Say whether decisions and outcomes can be written. Reads work whenever this answers."""
+    """Say whether decisions and outcomes can be written."""
     engine = service.engine
-    status = await engine.in_thread(engine.health.look)
+    status = await engine.health.state()
     members = {"status": status, "version": __version__, "database": engine.store.name}
     return json_response(members, 200 if status == "ok" else 503)
 
