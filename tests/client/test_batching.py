@@ -65,6 +65,27 @@ def test_requests_have_at_most_so_many_calls():
     assert [len(items) for _, items in sent] == [3, 3, 1]
 
 
+def test_calls_that_are_too_long_together_are_sent_in_smaller_requests():
+    """All of them failed, although the service takes each."""
+    sent = []
+
+    def answer(request):
+        (items,) = json.loads(request.content).values()
+        sent.append([int(item["decision"]) for item in items])
+        if len(items) > 2 or 5 in sent[-1]:
+            return httpx.Response(413, json={"status": 413, "title": "", "detail": "too long"})
+        return httpx.Response(200, json={"results": [{"answer": {"new": ["ant"]}}] * len(items)})
+
+    async def calls(batching):
+        asked = [batching.tell(f"{n}", {"ant": 1}) for n in range(6)]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    *told, error = run(httpx.MockTransport(answer), calls)
+    assert told == [("ant",)] * 5
+    assert isinstance(error, sc.InvalidError)  # alone it is too long, too
+    assert sent == [[0, 1, 2, 3, 4, 5], [0, 1, 2], [0], [1, 2], [3, 4, 5], [3], [4, 5], [4], [5]]
+
+
 def test_an_error_is_that_of_its_own_call():
     async def calls(batching):
         asked = [batching.ask(bandit) for bandit in ("a", "nobody", "b")]

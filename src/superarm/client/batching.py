@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar, Unpack
+from typing import Any, Generic, TypeAlias, TypeVar, Unpack
 
 from superarm.client import bulk_verbs
 from superarm.client.answers import Bandit, Decision
@@ -15,6 +15,8 @@ from superarm.client.retries import RETRIED_STATUSES, Steps
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_TOO_LONG = 413  # the status of a body that the service does not take
+_Call: TypeAlias = tuple[Item, asyncio.Future[Result | ProblemError]]
 
 
 class Batching:
@@ -81,7 +83,7 @@ class _Lane(Generic[Item, Result]):
         if most < 1:
             raise ValueError(f"most must be at least 1, got {most}")
         self._client, self._verb, self._most = client, verb, most
-        self._waiting: list[tuple[Item, asyncio.Future[Result | ProblemError]]] = []
+        self._waiting: list[_Call[Item, Result]] = []
         self._task: asyncio.Task[None] | None = None
 
     async def call(self, item: Item) -> Result:
@@ -106,17 +108,26 @@ class _Lane(Generic[Item, Result]):
     async def _work(self) -> None:
         while self._waiting:
             some, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
-            # A task that was cancelled needs no answer any more.
-            some = [(item, future) for item, future in some if not future.done()]
-            try:
-                # Calls are tried again by themselves, so that none delays the others.
-                verb = self._verb([item for item, _ in some])
-                results = await self._client._run(verb, of_items=False)
-            except Exception as error:
-                for _, future in some:
-                    if not future.done():
-                        future.set_exception(error)
-                continue
+            await self._send(some)
+
+    async def _send(self, some: list[_Call[Item, Result]]) -> None:
+        # A task that was cancelled needs no answer any more.
+        some = [(item, future) for item, future in some if not future.done()]
+        try:
+            # Calls are tried again by themselves, so that none delays the others.
+            verb = self._verb([item for item, _ in some])
+            results = await self._client._run(verb, of_items=False)
+        except Exception as error:
+            if len(some) > 1 and getattr(error, "status", None) == _TOO_LONG:
+                # Each of them may be short enough.
+                half = len(some) // 2
+                await self._send(some[:half])
+                await self._send(some[half:])
+                return
+            for _, future in some:
+                if not future.done():
+                    future.set_exception(error)
+        else:
             for (_, future), result in zip(some, results, strict=True):
                 if not future.done():
                     future.set_result(result)
