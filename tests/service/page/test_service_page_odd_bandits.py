@@ -120,6 +120,29 @@ def test_what_failed_while_the_server_was_lost_is_loaded_again(visit, other, ban
     wait_for_text(page.locator(".readout"), "^Round 1 at")
 
 
+def test_a_bandit_that_is_opened_while_the_server_is_lost(visit, bandit):
+    """The page said that it tries again by itself, and stayed empty."""
+    page = visit(expect=["ERR_CONNECTION_REFUSED"])
+    page.get_by_role("navigation").get_by_text(bandit["name"]).wait_for()
+    page.route("**/v1/**", lambda route: route.abort("connectionrefused"))
+    page.evaluate("id => { location.hash = `#/b/${id}`; }", bandit["id"])
+    page.get_by_text("This page tries again by itself").wait_for()
+    page.unroute_all()
+    page.locator(".arms .arm").first.wait_for()
+    page.get_by_role("button", name="Live").wait_for()
+
+
+def test_a_bandit_that_another_client_deletes(visit, server, other):
+    """The page said that it tries again, as if the server were lost."""
+    bandit = other("POST", "/v1/bandits", {"name": "deleted elsewhere", "arms": FRUIT, "k": 2})
+    page = visit(f"/#/b/{bandit['id']}", expect=["410"])
+    page.locator(".arms .arm").first.wait_for()
+    with Client(server) as client:
+        client.delete(bandit["id"])
+    page.get_by_role("main").get_by_text("the bandit was deleted").wait_for()
+    page.get_by_role("link", name="All bandits", exact=True).wait_for()
+
+
 def test_an_address_that_changes_while_the_page_begins_is_shown(browser, server, bandit):
     """Before the browser has drawn the page for the first time."""
     context = browser.new_context()

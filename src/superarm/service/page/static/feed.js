@@ -16,6 +16,9 @@ const JUDGED =
   );
 const MOST_ARMS_JUDGED = 20_000; // a verdict on more arms would keep decisions waiting
 const HISTORY_EVERY_MS = 3000; // the history of a long log is expensive for the server
+const AGAIN_AFTER_MS = 2000;
+const AWAY = [0, 429, 502, 503, 504]; // statuses of a server that may answer later
+const DELETED = "urn:superarm:bandit-deleted";
 
 export class Feed {
   view = { top: 20, query: "", status: "", limit: DECISIONS_PER_PAGE };
@@ -41,6 +44,8 @@ export class Feed {
   #historyTimer;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #judgedTimer;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #firstTimer;
   /** @type {Promise<void> | null} */
   #running = null;
   #isStale = false;
@@ -79,7 +84,12 @@ export class Feed {
     this.#isStale = this.#running !== null;
     this.#running ??= this.#load()
       .catch((error) => {
-        if (!this.#isOver) this.callbacks.onproblem(error);
+        if (this.#isOver) return;
+        this.callbacks.onproblem(error);
+        // Nothing is watched before the first reload that succeeds.
+        if (this.bandit !== null || !AWAY.includes(error.status)) return;
+        clearTimeout(this.#firstTimer);
+        this.#firstTimer = setTimeout(this.refresh, AGAIN_AFTER_MS);
       })
       .finally(() => {
         this.#running = null;
@@ -94,6 +104,7 @@ export class Feed {
     this.#isOver = true;
     clearTimeout(this.#historyTimer);
     clearTimeout(this.#judgedTimer);
+    clearTimeout(this.#firstTimer);
     this.#watcher?.stop();
   }
 
@@ -110,7 +121,12 @@ export class Feed {
     this.decisions = decisions;
     this.#watcher ??= watch(this.id, bandit.events, {
       onevents: (events) => this.#arrived(events),
-      onstate: (state) => {
+      onstate: (state, error) => {
+        if (error?.body?.type === DELETED) {
+          this.stop();
+          this.callbacks.onproblem(error);
+          return;
+        }
         const wasAway = this.connection === "hanging" || this.connection === "lost";
         if (wasAway && state === "live") {
           this.callbacks.onrecovery();

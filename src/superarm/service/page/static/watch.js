@@ -16,7 +16,7 @@ const HANGS_AFTER_MS = 4000;
  * @param {number} after the number of the last event that is already shown
  * @param {{
  *   onevents: (events: LogEvent[]) => Promise<number>,
- *   onstate: (state: Connection) => void,
+ *   onstate: (state: Connection, error?: any) => void,
  * }} callbacks `onevents` returns the number of the last event that is then shown
  */
 export function watch(id, after, { onevents, onstate }) {
@@ -40,10 +40,10 @@ export function watch(id, after, { onevents, onstate }) {
       wait = EVERY_MS;
       onstate("live");
       if (found.events.length) await pass(found);
-    } catch {
+    } catch (error) {
       if (isOver || isPaused) return;
       wait = Math.min(Math.max(wait, EVERY_MS) * 2, LONGEST_MS);
-      onstate("lost");
+      onstate("lost", error);
     } finally {
       clearTimeout(hanging);
     }
