@@ -19,8 +19,10 @@ from superarm.service.bandits.replay import fingerprint, replay
 from superarm.service.http.service import Service
 from superarm.service.log import chain, queries
 from superarm.service.log import postgres as log
+from superarm.service.log.events import Bandit
 from superarm.service.log.postgres import PostgresStore
 from superarm.service.log.store import BehindError, StoreError
+from superarm.service.problems import Problem
 
 
 @pytest.fixture
@@ -148,7 +150,7 @@ def test_a_turn_without_a_lock_writes_nothing_if_it_saw_an_old_state(address, mo
     seen, late = events[-1].seq, events[-1]._replace(seq=events[-1].seq + 1, key=None)
     monkeypatch.setattr(log, "_ALONE", 0)
     asked = []
-    monkeypatch.setattr(one, "_lock_bandit", lambda *given: asked.append(given))
+    monkeypatch.setattr(one, "_begin", lambda *given: asked.append(given))
 
     def take(*events):
         with one.turn(row, seen) as turn:
@@ -174,8 +176,8 @@ def test_a_process_that_is_alone_soon_needs_no_locks(address, monkeypatch):
     monkeypatch.setattr(log, "_ALONE", 3)
     with client_of(address) as one, client_of(address) as other:
         bandit, store = create(one), one.app.state.service.engine.store
-        locked, lock = [], store._lock_bandit
-        monkeypatch.setattr(store, "_lock_bandit", lambda *given: locked.append(1) or lock(*given))
+        locked, lock = [], store._begin
+        monkeypatch.setattr(store, "_begin", lambda *given: locked.append(1) or lock(*given))
         path = f"/v1/bandits/{bandit}/decisions"
 
         def n_locked(n):
@@ -316,7 +318,7 @@ def test_a_dump_is_restored(address, postgres_server, tmp_path):
 
 
 @pytest.mark.usefixtures("turns")
-def test_a_bandit_that_another_server_deletes_is_gone(address):
+def test_a_bandit_that_another_server_deletes_is_gone(address, caplog):
     with client_of(address) as one:
         bandit = create(one)
         play(one, bandit, 3)
@@ -324,12 +326,32 @@ def test_a_bandit_that_another_server_deletes_is_gone(address):
         (row,) = other.bandits(10)
         assert compact(other, row, {}, before=0.0).n_events == 0
         other.delete(row.number)
-        gone = one.post(f"/v1/bandits/{bandit}/decisions")
-        assert (gone.status_code, gone.json()["type"]) == (410, "urn:superarm:bandit-deleted")
+        # Reads answered from memory, or said that the log is damaged if its events were gone.
+        for method, path in (("GET", ""), ("POST", "/decisions"), ("GET", "/history")):
+            gone = one.request(method, f"/v1/bandits/{bandit}{path}")
+            assert (gone.status_code, gone.json()["type"]) == (410, "urn:superarm:bandit-deleted")
+        assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
         assert other.to_purge() == [row.number]
         other.purge(row.number)
         assert other.to_purge() == other.bandits(10) == []
         other.close()
+
+
+def test_a_bandit_that_is_not_in_memory_and_that_another_server_deletes_is_gone(address, caplog):
+    with client_of(address) as one:
+        bandit = create(one)
+        play(one, bandit, 3)
+        one.app.state.service.engine._actors[bandit].live = None  # as after a failure
+        other = PostgresStore(address)
+        other.delete(1), other.purge(1)
+        gone = one.get(f"/v1/bandits/{bandit}")
+        assert (gone.status_code, gone.json()["type"]) == (410, "urn:superarm:bandit-deleted")
+        with pytest.raises(
+            Problem, match="was deleted"
+        ):  # by a thread that loads it beside its own
+            loading.load(other, Bandit(1, bandit, "canteen", 2, 0.0), {})
+        other.close()
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 def test_a_log_is_compacted(address):

@@ -17,13 +17,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import islice
 from typing import Any
 
-from superarm.core.stopping import stopping
 from superarm.offpolicy.sampling import Sampler, sample_with
-from superarm.service.bandits import ids, loading, operations, parts, retention
+from superarm.service.bandits import ids, operations, parts, retention
 from superarm.service.bandits.actor import (
     Actor,
     Awaited,
@@ -31,7 +29,6 @@ from superarm.service.bandits.actor import (
     Operation,
     Waiting,
     Wanted,
-    look_all,
     only,
     resolve,
 )
@@ -224,7 +221,7 @@ class Engine:
         actor.began = time.monotonic()
         try:
             if actor.is_deleted:
-                return [problem_of(DeletedError())] * len(batch)
+                raise DeletedError
             if batch[0].deletes:
                 return [retention.delete(actor, self.store, self.checkpoints)]
             if jumped := self._watch.jump():
@@ -235,7 +232,7 @@ class Engine:
             seen = None if live is None else live.seq
             with self.store.turn(actor.bandit, seen, to_write=to_write) as turn:
                 if live is None or turn.news:
-                    live = self._current(actor, turn, batch)
+                    live = operations.current(self.store, self.own, actor, turn, batch)
                 answers, fault = operations.run(live, turn, batch)
                 if fault is not None:  # earlier operations of this turn are still committed
                     actor.live = None
@@ -245,6 +242,9 @@ class Engine:
         except BehindError:
             actor.live = None  # it has changed, and nothing was committed
             return self._turn(actor, batch)
+        except DeletedError as error:  # by another server, or before these came
+            actor.live, actor.is_deleted = None, True
+            return [problem_of(error)] * len(batch)
         except BaseException as error:  # nothing was committed, so nothing is acknowledged
             self.metrics.failures.inc()
             self._failed(actor, error)
@@ -268,14 +268,6 @@ class Engine:
         actor.live = None
         self.health.failed(error)
         operations.log_failure(actor.bandit, error)
-
-    def _current(self, actor: Actor, turn: Turn, batch: list[Waiting]) -> Live:
-        """The bandit after its last event, also if another process made that event."""
-        # While anybody waits: loading may make a reward, which is code of the operator.
-        with stopping(partial(look_all, batch)):
-            live = loading.current(self.store, actor.bandit, self.own, actor.live, turn.news)
-        actor.live = live
-        return live
 
     def _answer(self, actor: Actor, done: list[Waiting], answers: list[Any]) -> None:
         resolve(done, answers)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from superarm.errors import SessionFileError
 from superarm.service.bandits import parts
+from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
 from superarm.service.log import chain
 from superarm.service.log.events import Bandit, DamagedLogError, Event
-from superarm.service.log.store import Checkpoint, Store
+from superarm.service.log.store import Checkpoint, DeletedError, Store
 from superarm.service.problems import Problem
 
 _log = logging.getLogger("superarm.service")
@@ -23,7 +24,10 @@ def load(
     try:
         return _load(store, bandit, own, use_checkpoint)
     except DamagedLogError:
-        # Another process may have removed events just now, and then all of them are at a new base.
+        # Another process may have removed all events just now.
+        if store.bandit(bandit.id) is None:
+            raise problem_of(DeletedError()) from None
+        # Or some of them, and then all that are left are at a new base.
         if store.base(bandit.number) is None:
             raise
         return _load(store, bandit, own, use_checkpoint)

@@ -7,17 +7,19 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
 from superarm.core.stopping import stopping
-from superarm.service.bandits.actor import Awaited, Waiting, only, resolve
+from superarm.service.bandits import loading, parts
+from superarm.service.bandits.actor import Actor, Awaited, Waiting, look_all, only, resolve
 from superarm.service.bandits.changes import Ask, decide_each
 from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.outcomes import Tell, tell_each
 from superarm.service.bandits.patience import GivenUpError, given_up, within
 from superarm.service.log.events import Bandit, DamagedLogError
-from superarm.service.log.store import NameTakenError, StoreError, Turn
+from superarm.service.log.store import NameTakenError, Store, StoreError, Turn
 from superarm.service.problems import Fault, Problem
 from superarm.sessions.each import asks_each, most_each, tells_each
 
@@ -45,6 +47,17 @@ def arranged(batch: list[Waiting]) -> list[Waiting]:
             asks = []
         made.append(waiting)
     return made + asks
+
+
+def current(
+    store: Store, own: parts.Factories, actor: Actor, turn: Turn, batch: list[Waiting]
+) -> Live:
+    """The bandit after its last event, also if another process made that event."""
+    # While anybody waits: loading may make a reward, which is code of the operator.
+    with stopping(partial(look_all, batch)):
+        live = loading.current(store, actor.bandit, own, actor.live, turn.news)
+    actor.live = live
+    return live
 
 
 def run(live: Live, turn: Turn, batch: list[Waiting]) -> tuple[list[Any], Exception | None]:

@@ -97,17 +97,15 @@ class PostgresStore(SharedQueries):
         """A transaction that locks the row of the bandit; no lock for a turn that only reads."""
         with translated():
             number, by_keys = bandit.number, partial(self.by_keys, bandit.number)
-            if not to_write:
-                append = partial(self._append, self._connection(), number)
-                yield LogTurn(self, self._news(number, seen), by_keys, append)
-                return
             n_alone = self._alone.get(number, 0)
-            if seen is not None and n_alone >= _ALONE and is_well(self._connection()):
+            may_trust = to_write and n_alone >= _ALONE
+            if may_trust and seen is not None and is_well(self._connection()):
                 with self._trusting(number, seen, by_keys) as turn:
                     yield turn
                 return
-            connection, is_behind = self._do(partial(self._lock_bandit, bandit, seen))
-            self._alone[number] = 0 if is_behind else n_alone + 1
+            connection, is_behind = self._do(partial(self._begin, bandit, seen, to_write))
+            if to_write:
+                self._alone[number] = 0 if is_behind else n_alone + 1
             try:
                 news = self._news(number, seen) if is_behind else []
                 # The connection that holds the lock: another one could not commit under it.
@@ -180,21 +178,19 @@ class PostgresStore(SharedQueries):
             seen = some[-1].seq
         return found
 
-    def _lock_bandit(
-        self, bandit: Bandit, seen: int | None, connection: Connection
+    def _begin(
+        self, bandit: Bandit, seen: int | None, locks: bool, connection: Connection
     ) -> tuple[Connection, bool]:
         """Begin a turn. Returns its connection, and whether there are events after ``seen``."""
-        # The third sees what other processes committed while this one waited. All in one text of
+        # The last sees what other processes committed while this one waited. All in one text of
         # numbers only, because to wait for each answer takes longer than to execute them.
-        number, after = bandit.number, "NULL" if seen is None else f"{seen:d}"
-        begin = (
-            "BEGIN; "
-            f"SELECT 1 FROM bandits WHERE number = {number:d} AND k > 0 FOR UPDATE; "
-            + _FIRST_LATER.format(number=f"{number:d}", seen=after)
-        )
+        begin, lock = ("BEGIN; ", " FOR UPDATE") if locks else ("", "")
+        number, after = f"{bandit.number:d}", "NULL" if seen is None else f"{seen:d}"
+        query = f"{begin}SELECT 1 FROM bandits WHERE number = {number} AND k > 0{lock}; "
         try:
-            answers = connection.execute(begin)
-            answers.nextset()
+            answers = connection.execute(query + _FIRST_LATER.format(number=number, seen=after))
+            if locks:
+                answers.nextset()
             if answers.fetchone() is None:
                 raise DeletedError  # by another server
             answers.nextset()
