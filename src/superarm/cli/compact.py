@@ -57,7 +57,7 @@ def command(
         common.need("duckdb", "logs", "Parquet files are written by DuckDB")
     from superarm.service import server
     from superarm.service.bandits.compaction import compact
-    from superarm.service.export import export
+    from superarm.service.export import archive
     from superarm.service.log.events import DamagedLogError
     from superarm.service.problems import Problem
 
@@ -68,7 +68,7 @@ def command(
             common.chosen_bandits(store, bandit)
         with server.opened(database, "serve") as store:
             for one in common.chosen_bandits(store, bandit):
-                write = partial(export, store, one, out / f"bandit={one.id}")
+                write = partial(archive, store, one, out / f"bandit={one.id}")
                 time = before.replace(tzinfo=UTC).timestamp()
                 done = compact(store, one, own, time, archive=None if no_export else write)
                 click.echo(f"{one.id} {one.name}: {done.n_events:,} events removed")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,25 @@ def export(store: Store, bandit: Bandit, folder: Path) -> list[Path]:
             seq, digest = event.seq, event.digest
             _follow(event, json.loads(event.body), found, arms)
         return found.write(folder, arms, bandit=bandit.id, name=bandit.name)
+
+
+def archive(store: Store, bandit: Bandit, folder: Path) -> None:
+    """Do the same, and return when the files are on the disk: their events may be removed then."""
+    files = export(store, bandit, folder)
+    for file in (folder / "log.json", *files):
+        _sync(file, os.O_RDWR)
+    for place in {folder, *folder.absolute().parents[:2], *(file.parent for file in files)}:
+        # Not every system can open folders, or write their entries at once.
+        with contextlib.suppress(OSError):
+            _sync(place, os.O_RDONLY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    opened = os.open(path, flags)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def _follow(event: Event, body: dict[str, Any], found: Export, arms: list[str]) -> None:

@@ -1,6 +1,7 @@
 """Logs without their oldest events: everything goes on bit for bit as with all events."""
 
 import json
+import os
 import shutil
 import sqlite3
 from datetime import UTC, datetime, timedelta
@@ -246,3 +247,26 @@ def test_the_command_archives_first(copied, tmp_path):
     rest = tmp_path / "rest" / f"bandit={bandit}"
     assert json.loads((rest / "log.json").read_text())["arms"][-1] == "eel"
     assert min(path.name for path in rest.glob("date=*")) >= "date=1970-04-13"
+
+
+def test_the_archive_is_on_the_disk_before_events_are_removed(copied, tmp_path, monkeypatch):
+    """A power cut soon after the command lost both."""
+    _, short, bandit, _ = copied
+    out, synced, sync, removed = tmp_path / "made" / "here", set(), os.fsync, []
+    out.parent.mkdir()
+
+    def noted(file):
+        synced.add(os.fstat(file).st_ino)
+        sync(file)
+
+    def remove(*given):
+        removed.append(given)
+        made = [out.parent, out, *out.rglob("*")]
+        assert len(made) > 4
+        assert {path.stat().st_ino for path in made} <= synced
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(SQLiteStore, "compact", remove)
+    words = ["compact", str(short), bandit, "--before", "1970-04-14", "--out", str(out)]
+    said = CliRunner().invoke(cli.app, words)
+    assert (said.exit_code, len(removed)) == (0, 1), said.output
