@@ -101,7 +101,7 @@ def next_steps(
     folder: str = "",
     *,
     prior: Prior | None = None,
-    example: Mapping[str, str] | None = None,
+    example: Mapping[str, str | None] | None = None,
     options: str = "",
 ) -> list[Step]:
     """What to do next with the ``table``.
@@ -171,14 +171,13 @@ session.tell(decision, {{arm: 0.0 for arm in decision.arms}})  # what happened, 
 
 
 def _with_more(
-    problem: TableProblem, folder: str, example: Mapping[str, str], *, uses_contexts: bool
+    problem: TableProblem, folder: str, example: Mapping[str, str | None], *, uses_contexts: bool
 ) -> str:
     """A program that uses features, contexts, or both."""
     bandit, context = (
         json.dumps(f"{folder}{name}", ensure_ascii=False)
         for name in ("bandit.json", "context.json")
     )
-    row = json.dumps(dict(example), ensure_ascii=False)
     known = "len(names)" if problem.known.features is None else 'bandit["features"]'
     width = ", context=len(encoder.names)" if uses_contexts else ""
     model, shared = problem.model.__name__, f"shared={shared_of(problem.k):.3g}"
@@ -196,7 +195,7 @@ def _with_more(
         lines += [
             f'with open({context}, encoding="utf-8") as file:',
             "    encoder = Encoder.load(json.load(file))",
-            f"context = encoder.transform([{row}])[0]  # what is known of this round",
+            f"context = encoder.transform([{dict(example)}])[0]  # what is known of this round",
         ]
     lines += [
         f"belief = {model}({known}{width}, {shared})",

@@ -46,7 +46,7 @@ def write(
     path: Path,
     folder: Path,
     encoder: Encoder | None,
-    example: Mapping[str, str],
+    example: Mapping[str, str | None],
     options: str,
 ) -> Done:
     """Write all files of a run of the table in ``path``; returns what the terminal shows.

@@ -16,7 +16,7 @@ from superarm.reporting.jobs import bar
 from superarm.studies.cell import Cell, Recorded, recorded_rows
 from superarm.studies.cells.knowing import NOTHING
 from superarm.studies.cells.table import Order, TableProblem, prepare
-from superarm.studies.own_table import report
+from superarm.studies.own_table import known_columns, report
 from superarm.studies.own_table.analysis import Analysis, analyse
 from superarm.studies.own_table.features_file import read_contexts, read_features
 from superarm.studies.own_table.learnable import estimate
@@ -161,7 +161,10 @@ def run_table(
     found = play_all(
         problem, wanted, runs, seed=seed, prior=prior, workers=workers, console=console
     )
-    example = {name: cells[0] for name, cells in table.contexts.items()}
+    example = {
+        name: known_columns.plain(cells[0], table.decimal_comma)
+        for name, cells in table.contexts.items()
+    }
     return report.write(found, settings, path, folder, encoder, example, columns)
 
 
