@@ -216,3 +216,9 @@ def test_columns_of_the_same_name_are_refused(twice):
     with pytest.raises(ValueError, match=f"distinct names, got '{twice}' more than once"):
         ShownLog.of(doubled, **options)
     assert ShownLog.of(pd.concat([frame, frame[["other"]]], axis=1), **options).n_rounds == 1
+    # DuckDB calls the second column otherwise, and its first one was used. Arrow had a KeyError.
+    duckdb = pytest.importorskip("duckdb")
+    query = duckdb.from_df(frame).query("t", f"SELECT *, {twice} FROM t")
+    for table in (query, duckdb.from_df(frame).query("t", f"SELECT *, {twice} FROM t").to_arrow_table()):
+        with pytest.raises(ValueError, match=f"distinct names, got '{twice}' more than once"):
+            ShownLog.of(table, **options)

@@ -19,15 +19,18 @@ _WORDS = {
 }
 
 
+def refuse_repeated(wanted: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse names that several columns have: nobody can tell which of them is meant."""
+    repeated = [name for name in wanted if names.count(name) > 1]
+    if repeated:
+        raise ValueError(f"columns must have distinct names, got {repeated[0]!r} more than once")
+
+
 def refuse_unknown(wanted: Sequence[str], columns: Mapping[str, Any]) -> None:
-    """Refuse names that the table has not, or not once, and a table without rows."""
+    """Refuse names that the table has not, and a table without rows."""
     unknown = [name for name in wanted if name not in columns]
     if unknown:
         raise ValueError(f"columns must be among {', '.join(columns)}, got {unknown[0]!r}")
-    # Of a DataFrame, columns of the same name come as one array of two dimensions.
-    repeated = [name for name in wanted if np.ndim(columns[name]) > 1]
-    if repeated:
-        raise ValueError(f"columns must have distinct names, got {repeated[0]!r} more than once")
     if not len(columns[wanted[0]]):
         raise ValueError("the log must have at least one row, got none")
 

@@ -171,8 +171,7 @@ def _next(source: Source, columns: Columns, k: int) -> str:
     given = {**asdict(columns), "round": list(columns.round)}
     options = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
     read = source.python()
-    modules = {"csv.Dict": "csv", "duckdb.": "duckdb", "pd.": "pandas as pd", "sqlite3.": "sqlite3"}
-    imports = [name for used, name in modules.items() if used in read]
+    imports = [name for name in ("csv", "duckdb", "sqlite3") if f"{name}." in read]
     return (
         "Start a session with what the log knows, in Python:\n"
         + "".join(f"    import {name}\n" for name in (*imports, "superarm"))
