@@ -177,6 +177,23 @@ def test_workers_map_the_contexts(tmp_path):
 
 
 @pytest.mark.usefixtures("pictures_unwritten")
+def test_what_contexts_add_is_not_called_luck(tmp_path):
+    """Arms that are alike on average, but not on one day, were said to be a matter of luck."""
+    rng, path = np.random.default_rng(5), tmp_path / "table.csv"
+    cells = (rng.random((200, 6)) < 0.3).astype(int)
+    cells[::2, :3] = cells[1::2, 3:] = 1
+    rows = [f"{DAYS[row % 2]}," + ",".join(map(str, line)) for row, line in enumerate(cells)]
+    path.write_text("\n".join(["day," + ",".join(NAMES), *rows]) + "\n")
+    given = ("--context", "day", "--policy", "thompson", "--runs", "3", "--workers", "1")
+    done = commands.run("run", path, "--k", 2, *given, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "The gap may be luck" in said  # that of the best fixed set
+    assert "contexts wins: in paired runs it is ahead of thompson." in said
+    assert "Collect more rows" not in said
+
+
+@pytest.mark.usefixtures("pictures_unwritten")
 @pytest.mark.parametrize(("cell", "note"), [("0,5", 0.5), ("n/a", None)])
 def test_the_printed_program_reads_decimal_commas_and_missing_cells(table, tmp_path, cell, note):
     """It failed: an encoder reads numbers with a point, and what is missing as None."""

@@ -66,7 +66,8 @@ def verdict(analysis: Analysis) -> str:
     if analysis.results[0] is not best:  # the random baseline is the first
         highest += " of the policies that learn"
     said = f"{best.policy} {highest}."
-    if analysis.learnable.is_luck:
+    # The test of luck is about sets that never change.
+    if analysis.learnable.is_luck and (best.policy, analysis.to_use) != ("contexts", "contexts"):
         said = f"{best.policy} {highest} in these rows, which may be luck, too."
     elif beaten:
         word = highest if analysis.as_good else "wins"
@@ -114,7 +115,7 @@ def next_steps(
     again = f"superarm run {shlex.quote(table)} --k {problem.k}{options}"
     steps = []
     least = _SMALL * analysis.random_reward
-    if not learnable.is_sure and least > 0:
+    if not learnable.is_sure and least > 0 and analysis.to_use != "contexts":
         n_rows = rows_for(learnable, problem.environment.n_rounds, least)
         more = f"with about {n_rows:,} rows, luck would be {_SMALL:.0%} of the random baseline"
         if n_rows <= problem.environment.n_rounds:
