@@ -281,6 +281,19 @@ def test_without_jinja2_the_numbers_are_written(folder, tmp_path, monkeypatch):
     ]
 
 
+@pytest.mark.parametrize(("name", "whole"), [("items.csv", False), ("table.csv", True)])
+def test_a_log_is_not_overwritten(folder, tmp_path, name, whole):
+    """It was, if it was called like a file of the results and lay where they went."""
+    log = tmp_path / name
+    log.write_bytes((folder / ("whole.csv" if whole else "log.csv")).read_bytes())
+    before = log.read_bytes()
+    refused = asked(log, tmp_path)
+    assert refused.exit_code == 2
+    assert f"its file {name} is read, and would be" in " ".join(refused.output.split())
+    assert log.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [log]
+
+
 def printed_program(done):
     assert done.exit_code == 0, done.output
     program = re.search(r"in Python:\n(.*)Or a bandit", done.output, re.DOTALL)[1]

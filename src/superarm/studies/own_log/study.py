@@ -55,7 +55,9 @@ def run(
     **options
         Those of `own_table.run_table`, for a log that has every item in every round.
     """
-    own_table.known_policies(options.get("policies", ()))  # before a long file is read
+    # Refused before a long file is read.
+    own_table.known_policies(options.get("policies", ()))
+    files.refuse_inputs(folder, (*own_table.FILES, "items.csv", "table.csv"), [source.path])
     log = read(source, columns)
     if k >= log.n_arms:
         raise RequestError(

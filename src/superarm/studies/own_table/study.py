@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.policies import Prior
-from superarm.reporting import RequestError
+from superarm.reporting import RequestError, files
 from superarm.reporting.jobs import bar
 from superarm.studies.cell import Cell, Recorded, recorded_rows
 from superarm.studies.cells.knowing import NOTHING
@@ -62,7 +62,9 @@ def run(
     **options
         Those of `run_table`.
     """
-    known_policies(options.get("policies", ()))  # before a long file is read
+    # Refused before a long file is read.
+    known_policies(options.get("policies", ()))
+    files.refuse_inputs(options["folder"], report.FILES, [path, options.get("features")])
     # Progress is counted in bytes, because the number of lines is not known before the end.
     with bar(console, None, total=path.stat().st_size, transient=True) as step:
         progress = partial(step, f"reading {path.name}")
