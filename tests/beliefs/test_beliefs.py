@@ -102,7 +102,7 @@ def arrays_of(state):
         lambda state: state.pop("n_arms"),
         lambda state: state.update(belief="Another"),
         lambda state: [state.pop(key) for key in arrays_of(state)],
-        lambda state: state.update(dict.fromkeys(arrays_of(state), [1.0])),
+        lambda state: state.update({key: [1.0] for key in arrays_of(state)}),
         lambda state: state.update(dict.fromkeys(arrays_of(state), [float("nan")] * 4)),
         lambda state: state.update(dict.fromkeys(arrays_of(state), [-1.0] * 4)),
         lambda state: state.update(dict.fromkeys(arrays_of(state), ["x"] * 4)),
