@@ -15,6 +15,7 @@ import pytest
 import superarm as sa
 from doc_pages import FOLLOWED, blocks, doc, run_python
 from superarm import cli
+from superarm.studies.paper.reproduction import EXPERIMENTS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -95,6 +96,14 @@ def test_every_command_and_option_is_documented():
         assert f"superarm {name}" in page
         for option in command.params:
             assert option.opts[0] in page, f"superarm {name} {option.opts[0]}"
+
+
+def test_every_experiment_is_documented():
+    page = (ROOT / "docs" / "cli.md").read_text()
+    described = cli.app.commands["reproduce"].help
+    for name in EXPERIMENTS:
+        assert f"`{name}`" in page, name
+        assert re.search(rf"\b{name}\b", described), name
 
 
 @pytest.mark.parametrize("name", cli.app.commands)
