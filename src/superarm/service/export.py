@@ -37,10 +37,11 @@ def export(store: Store, bandit: Bandit, folder: Path) -> list[Path]:
 
 def archive(store: Store, bandit: Bandit, folder: Path) -> None:
     """Do the same, and return when the files are on the disk: their events may be removed then."""
-    files = export(store, bandit, folder)
-    for file in (folder / "log.json", *files):
+    export(store, bandit, folder)
+    inside = list(folder.rglob("*"))
+    for file in filter(Path.is_file, inside):
         _sync(file, os.O_RDWR)
-    for place in {folder, *folder.absolute().parents[:2], *(file.parent for file in files)}:
+    for place in (*filter(Path.is_dir, inside), folder, *folder.absolute().parents[:2]):
         # Not every system can open folders, or write their entries at once.
         with contextlib.suppress(OSError):
             _sync(place, os.O_RDONLY)

@@ -21,8 +21,7 @@ from superarm.service.log import chain, queries
 from superarm.service.log import postgres as log
 from superarm.service.log.events import Bandit
 from superarm.service.log.postgres import PostgresStore
-from superarm.service.log.store import BehindError, StoreError
-from superarm.service.problems import Problem
+from superarm.service.log.store import BehindError, DeletedError, StoreError
 
 
 @pytest.fixture
@@ -346,9 +345,7 @@ def test_a_bandit_that_is_not_in_memory_and_that_another_server_deletes_is_gone(
         other.delete(1), other.purge(1)
         gone = one.get(f"/v1/bandits/{bandit}")
         assert (gone.status_code, gone.json()["type"]) == (410, "urn:superarm:bandit-deleted")
-        with pytest.raises(
-            Problem, match="was deleted"
-        ):  # by a thread that loads it beside its own
+        with pytest.raises(DeletedError):  # by a thread that loads it beside its own
             loading.load(other, Bandit(1, bandit, "canteen", 2, 0.0), {})
         other.close()
     assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from superarm.errors import SessionFileError
 from superarm.service.bandits import parts
-from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
 from superarm.service.log import chain
 from superarm.service.log.events import Bandit, DamagedLogError, Event
@@ -26,7 +25,7 @@ def load(
     except DamagedLogError:
         # Another process may have removed all events just now.
         if store.bandit(bandit.id) is None:
-            raise problem_of(DeletedError()) from None
+            raise DeletedError(f"bandit {bandit.id} was deleted") from None
         # Or some of them, and then all that are left are at a new base.
         if store.base(bandit.number) is None:
             raise
@@ -102,7 +101,9 @@ def from_checkpoint(
     spec = chain.spec_of(chain.first_event(store, bandit))
     try:
         return Live.from_checkpoint(bandit, spec, own, meta, checkpoint.data)
-    except (SessionFileError, Problem, KeyError, ValueError) as error:
+    except Problem as problem:
+        raise _no_reward(bandit, problem) from problem
+    except (SessionFileError, KeyError, ValueError) as error:
         fields = {"bandit": bandit.id, "why": str(error)}
         # The log has everything, so an unusable checkpoint only costs time.
         _log.warning("checkpoint_unusable", extra={"fields": fields})
