@@ -73,11 +73,13 @@ def group_testing(reward, theta, k, sets, *, delta, quantized, decoder, tests, r
     return top_k(phi, k, rng=rng, tolerance=1e-9), phi
 
 
-def greedy(reward, theta, k):
-    chosen = []
+def greedy(reward, theta, k, order):
+    """Of arms that add the same, the first in ``order``."""
+    chosen, place = [], {arm: -number for number, arm in enumerate(order)}
     for _ in range(k):
         rest = [i for i in range(reward.n_arms) if i not in chosen]
-        chosen.append(max(rest, key=lambda i: _worth(reward, theta, [*chosen, i])))
+        worth = {i: (_worth(reward, theta, [*chosen, i]), place.get(i, -k)) for i in rest}
+        chosen.append(max(rest, key=worth.__getitem__))
     return np.array(sorted(chosen))
 
 

@@ -15,6 +15,7 @@ import pytest
 import superarm as sa
 from doc_pages import FOLLOWED, blocks, doc, run_python
 from superarm import cli
+from superarm.studies.paper.reproduction import EXPERIMENTS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -97,6 +98,14 @@ def test_every_command_and_option_is_documented():
             assert option.opts[0] in page, f"superarm {name} {option.opts[0]}"
 
 
+def test_every_experiment_is_documented():
+    page = (ROOT / "docs" / "cli.md").read_text()
+    described = cli.app.commands["reproduce"].help
+    for name in EXPERIMENTS:
+        assert f"`{name}`" in page, name
+        assert re.search(rf"\b{name}\b", described), name
+
+
 @pytest.mark.parametrize("name", cli.app.commands)
 def test_every_default_of_an_option_is_documented(name):
     """The line of the option has the default, in the part of the command or in the common one."""
@@ -166,6 +175,30 @@ def test_a_cell_of_random_pools_takes_as_much_memory_as_the_costs_say(p, n_bytes
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept / (len(tests) * n_arms) == pytest.approx(n_bytes, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "name", ["BetaBelief", "SingleSeedBelief", "SharedSeedBelief", "LearnedBetaBelief"]
+)
+def test_a_belief_takes_as_much_memory_as_the_costs_say(name):
+    row = re.search(rf"^\| `{name}` .*$", (ROOT / "docs" / "costs.md").read_text(), re.M).group()
+    said = re.search(r"(\d+); after `sample_top` (\d+) \|$", row)
+    n_arms, rng = 100_000, np.random.default_rng(0)
+
+    def taken():
+        belief = getattr(sa.beliefs, name)(n_arms)
+        yield tracemalloc.get_traced_memory()[0] / n_arms
+        for _ in range(9):
+            belief.update(belief.sample_top(1, rng=rng)[0], [1.0], rng=rng)
+        yield tracemalloc.get_traced_memory()[0] / n_arms
+
+    list(taken())  # imports what it needs
+    tracemalloc.start()
+    try:
+        found = list(taken())
+    finally:
+        tracemalloc.stop()
+    assert found == pytest.approx(list(map(int, said.groups())), abs=0.9)
 
 
 def test_lemma_1_has_one_factor_p_too_many():

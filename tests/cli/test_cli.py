@@ -4,6 +4,7 @@ import os
 import runpy
 import subprocess
 import sys
+from concurrent.futures import BrokenExecutor
 from importlib.util import find_spec
 
 import click
@@ -181,3 +182,18 @@ def test_a_study_that_is_stopped_says_that_it_continues(tmp_path, monkeypatch, c
     result = run(command, "--quick", "--out", str(tmp_path / "none"))
     assert result.exit_code == 1
     assert "continues" not in result.output
+
+
+@pytest.mark.parametrize(("command", "is_kept"), [("compare", True), ("demo", False)])
+def test_workers_that_die_end_a_study_without_a_traceback(tmp_path, monkeypatch, command, is_kept):
+    """They gave a traceback, whose message said that rows are kept, also where none are."""
+
+    def died(*args, **options):
+        raise BrokenExecutor("workers died 3 times in a row")
+
+    monkeypatch.setattr("superarm.studies.run.run_cells", died)
+    result = run(command, *(["--quick"] if is_kept else []), "--out", str(tmp_path / "rows"))
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert "Error: workers died 3 times in a row" in result.output
+    assert ("Finished rows are kept" in result.output) == is_kept

@@ -319,6 +319,8 @@ def test_bad_arguments():
         set_ips(as_log([[0]], [[1]], [[1]], [1.0]), Target.fixed([0], 3), [1.0, 2.0])
     with pytest.raises(ValueError, match=r"arms\[:, None\]"):
         Log([0, 1], [0, 1], [0.5, 0.5], n_arms=2)
+    with pytest.raises(ValueError, match=r"sets of different sizes; fill .* -1, or use Log\.of"):
+        Log([[0, 1], [1]], [[0, 1], [1]], [[0.5, 0.5], [0.5]], n_arms=2)
     with pytest.raises(ValueError, match="or -1 for none, got 0 to 5"):
         Log([[0, 5]], [[0, 1]], [[0.5, 0.5]], n_arms=2)
     with pytest.raises(ValueError, match=r"outcomes must have shape \(1, 2\)"):

@@ -207,6 +207,18 @@ def test_the_place_that_is_wrong_is_named(place):
         log_of({**ROWS, "place": [1, 2, place, 3, 1]}, position="place")
 
 
+def test_decimal_commas_are_read_in_outcomes_and_propensities():
+    """Spreadsheets of many countries write them, and no other number is meant."""
+    rows = {**ROWS, "click": ["0,5", "1,0", "0", "", "1,00"], "p": ["0,375"] * 5}
+    log = log_of(rows, propensity="p")
+    np.testing.assert_array_equal(log.outcomes, [0.5, 0.0, 1.0, np.nan, 1.0])
+    assert (log.propensities == 0.375).all()
+    with pytest.raises(ValueError, match=r"'click' must have numbers from 0 to 1, .* got '0,5,5'"):
+        log_of({**rows, "click": ["0,5,5"] * 5})
+    with pytest.raises(ValueError, match="'place' must have places from 1, got '1,000'"):
+        log_of({**rows, "place": ["1,000"] * 5}, position="place")
+
+
 @pytest.mark.parametrize("twice", ["item", "click", "request"])
 def test_columns_of_the_same_name_are_refused(twice):
     pd = pytest.importorskip("pandas")
@@ -216,3 +228,9 @@ def test_columns_of_the_same_name_are_refused(twice):
     with pytest.raises(ValueError, match=f"distinct names, got '{twice}' more than once"):
         ShownLog.of(doubled, **options)
     assert ShownLog.of(pd.concat([frame, frame[["other"]]], axis=1), **options).n_rounds == 1
+    # DuckDB calls the second column otherwise, and its first one was used. Arrow had a KeyError.
+    duckdb = pytest.importorskip("duckdb")
+    query = duckdb.from_df(frame).query("t", f"SELECT *, {twice} FROM t")
+    for table in (query.to_arrow_table(), query):
+        with pytest.raises(ValueError, match=f"distinct names, got '{twice}' more than once"):
+            ShownLog.of(table, **options)

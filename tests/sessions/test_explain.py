@@ -149,6 +149,14 @@ def test_the_title_of_the_picture_fits_beside_long_names():
     assert text.get_window_extent().x1 <= figure.bbox.x1
 
 
+def test_names_with_dollar_signs_are_no_formulas():
+    """Gift $5 or $10 was written as Gift 5or10, and a wrong formula was an error."""
+    session = sa.Session(sa.cts(sa.LinearReward(2), k=2), ["Gift $5 or $10", "$\\frac{$"], seed=1)
+    figure = session.explain(session.ask()).figure()
+    figure.draw_without_rendering()
+    assert not any(label.get_parse_math() for label in figure.axes[0].get_yticklabels())
+
+
 def test_the_learned_prior_is_that_of_the_decision():
     session, decision, why = explained(sa.TopK(), belief=LearnedBetaBelief(6))
     a, b = session.policy.belief.prior

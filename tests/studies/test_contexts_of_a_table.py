@@ -174,3 +174,38 @@ def test_workers_map_the_contexts(tmp_path):
     settings = {"folder": str(tmp_path), "k": 1, "horizon": 20, "order": "shuffled"}
     cell = Cell("table", {**settings, "policy": "contexts"}, seed=0, run=0)
     assert sum(run(cell).row["n_shown"]) == 20
+
+
+@pytest.mark.usefixtures("pictures_unwritten")
+def test_what_contexts_add_is_not_called_luck(tmp_path):
+    """Arms that are alike on average, but not on one day, were said to be a matter of luck."""
+    rng, path = np.random.default_rng(5), tmp_path / "table.csv"
+    cells = (rng.random((200, 6)) < 0.3).astype(int)
+    cells[::2, :3] = cells[1::2, 3:] = 1
+    rows = [f"{DAYS[row % 2]}," + ",".join(map(str, line)) for row, line in enumerate(cells)]
+    path.write_text("\n".join(["day," + ",".join(NAMES), *rows]) + "\n")
+    given = ("--context", "day", "--policy", "thompson", "--runs", "3", "--workers", "1")
+    done = commands.run("run", path, "--k", 2, *given, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "The gap may be luck" in said  # that of the best fixed set
+    assert "contexts wins: in paired runs it is ahead of thompson." in said
+    assert "Collect more rows" not in said
+
+
+@pytest.mark.usefixtures("pictures_unwritten")
+@pytest.mark.parametrize(("cell", "note"), [("0,5", 0.5), ("n/a", None)])
+def test_the_printed_program_reads_decimal_commas_and_missing_cells(table, tmp_path, cell, note):
+    """It failed: an encoder reads numbers with a point, and what is missing as None."""
+    head, first, *rest = lines()
+    cells = [" Mon ", cell, *first.split(",")[2:]]
+    rows = [line.replace(",", ";").replace(".", ",") for line in (head, *rest)]
+    table.write_text("\n".join([rows[0], ";".join(cells), *rows[1:]]) + "\n", "utf-8")
+    given = ("--context", "day,note", "--policy", "random", "--runs", "3", "--workers", "1")
+    done = commands.run("run", table, "--k", 2, *given, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    program = done.output.split("learn from what happens:\n")[1].split("Or decide")[0]
+    variables = {}
+    exec("\n".join(line[4:] for line in program.splitlines()), variables)
+    (expected,) = variables["encoder"].transform([{"day": "Mon", "note": note}])
+    np.testing.assert_array_equal(variables["context"], expected)

@@ -154,6 +154,16 @@ def test_luck_is_said_in_the_terminal_and_on_the_page():
     assert all(found.of_learnable(result) is None for result in found.results)
 
 
+def test_a_policy_that_follows_changing_arms_is_not_called_luck():
+    """Arms that are alike on average, and never at one time: no fixed set gets as much."""
+    rounds, arms = np.arange(400)[:, None], np.arange(6)
+    found = analysis_of(((arms < 2) ^ (rounds >= 200)).astype(float))
+    assert found.learnable.is_luck
+    assert found.learners[0].regret.high < 0
+    assert "luck" not in messages.verdict(found)
+    assert "Collect more rows" not in messages.next_steps(found, "t.csv")[0].sentence
+
+
 def test_a_policy_behind_the_random_baseline_does_not_have_the_highest_reward():
     found = analysis_of(np.array([[0.0, 0.0, 1.0, 0.0, 0.0]]))
     assert found.results[0].policy == "random"

@@ -281,24 +281,72 @@ def test_without_jinja2_the_numbers_are_written(folder, tmp_path, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t", ", "])
-def test_the_printed_program_reads_the_items_of_the_report(tmp_path, separator, monkeypatch):
-    """Items such as 007 and NA are texts for the report, and so for the program.
+@pytest.mark.parametrize(("name", "whole"), [("items.csv", False), ("table.csv", True)])
+def test_a_log_is_not_overwritten(folder, tmp_path, name, whole):
+    """It was, if it was called like a file of the results and lay where they went."""
+    log = tmp_path / name
+    log.write_bytes((folder / ("whole.csv" if whole else "log.csv")).read_bytes())
+    before = log.read_bytes()
+    refused = asked(log, tmp_path)
+    assert refused.exit_code == 2
+    assert f"its file {name} is read, and would be" in " ".join(refused.output.split())
+    assert log.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [log]
 
-    It needs no more than superarm itself needs.
-    """
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    lines = [("day", "item", "click"), *((d, ("007", "NA", "x")[d % 3], d % 2) for d in range(9))]
-    text = "\n".join(separator.join(map(str, line)) for line in lines)
-    (tmp_path / "log.csv").write_text(text)
-    columns = ("--item", "item", "--outcome", "click", "--round", "day")
-    done = run("run", tmp_path / "log.csv", "--k", 1, *columns, "--out", tmp_path / "out")
+
+def printed_program(done):
     assert done.exit_code == 0, done.output
     program = re.search(r"in Python:\n(.*)Or a bandit", done.output, re.DOTALL)[1]
     found = {}
     exec(textwrap.dedent(program), found)
+    return found
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", ", ", " ; "])
+@pytest.mark.parametrize("above", ["", "\n"])
+def test_the_printed_program_reads_the_items_of_the_report(tmp_path, separator, above, monkeypatch):
+    """Items such as 007 and NA are texts for the report, and so for the program.
+
+    It needs no more than superarm itself needs. Spaces and empty lines above are left out.
+    """
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    lines = [("day", "item", "click"), *((d, ("007", "NA", "x")[d % 3], d % 2) for d in range(9))]
+    text = "\n".join(separator.join(map(str, line)) for line in lines)
+    (tmp_path / "log.csv").write_text(above + text)
+    columns = ("--item", "item", "--outcome", "click", "--round", "day")
+    done = run("run", tmp_path / "log.csv", "--k", 1, *columns, "--out", tmp_path / "out")
+    found = printed_program(done)
     arms = json.loads((tmp_path / "out" / "bandit.json").read_text())["arms"]
     assert list(found["session"].names) == arms == ["007", "NA", "x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("log.parquet", None),
+        ("log.parquet", "SELECT * FROM log"),
+        ("log.csv", "SELECT * FROM log"),
+        ("duck.db", "SELECT * FROM shown"),
+        ("shop.db", 'SELECT * FROM "shown items"'),
+    ],
+)
+def test_the_printed_program_of_a_query_needs_no_pandas(folder, tmp_path, name, query, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    done = asked(folder / name, tmp_path, *(() if query is None else ("--sql", query)))
+    found = printed_program(done)
+    items = json.loads((tmp_path / "numbers.json").read_text())["items"]
+    log = found["log"]
+    rates = {item: log.outcomes[log.arms == arm].mean() for arm, item in enumerate(log.names)}
+    assert rates == pytest.approx({one["item"]: one["rate"] for one in items})
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "shop.db"])
+def test_a_query_with_two_columns_of_one_name_is_refused(folder, tmp_path, name):
+    """The first of them was used, and the one that the query calculates left out."""
+    table = '"shown items"' if name == "shop.db" else "log"
+    refused = asked(folder / name, tmp_path, "--sql", f"SELECT *, 0 AS click FROM {table}")
+    assert refused.exit_code == 2
+    assert "distinct names, got 'click' more than once" in " ".join(refused.output.split())
 
 
 def test_items_and_places_may_be_of_any_type(folder, tmp_path):

@@ -56,6 +56,21 @@ def test_every_policy_plays_and_every_file_is_written(written):
     assert numbers["settings"]["horizon"] == numbers["n_rounds"] == 120
 
 
+@pytest.mark.parametrize("name", ["arms.csv", "runs.csv"])
+def test_a_file_that_is_read_is_not_overwritten(table, tmp_path, name):
+    """It was: a table called runs.csv, and features in arms.csv, were lost."""
+    features = tmp_path / "known.csv"
+    features.write_text("dish,price\n" + "".join(f'"{arm}",{len(arm)}\n' for arm in NAMES))
+    (table if name == "runs.csv" else features).rename(tmp_path / name)
+    given = {"runs.csv": (tmp_path / name,), "arms.csv": (table, "--features", tmp_path / name)}
+    before = (tmp_path / name).read_bytes()
+    refused = command(*given[name], "--k", 2, "--runs", 2, "--out", tmp_path)
+    assert refused.exit_code == 2
+    assert f"its file {name} is read, and would be overwritten" in refused.output
+    assert (tmp_path / name).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir() if path.name in FILES] == [name]
+
+
 def test_the_same_seed_gives_the_same_files_for_any_number_of_workers(written, tmp_path):
     folder, _ = written
     done = command(

@@ -201,6 +201,8 @@ def show(study: Callable[[Console], Done], what: str, *, stored: Path | None = N
 
     ``stored`` is the folder in which it stores each row at once, if it does.
     """
+    from concurrent.futures import BrokenExecutor
+
     from rich.console import Console
 
     from superarm.studies import RequestError
@@ -211,10 +213,12 @@ def show(study: Callable[[Console], Done], what: str, *, stored: Path | None = N
     except RequestError as error:
         # A request that cannot be met is a usage error: exit code 2, and no traceback.
         raise click.UsageError(str(error)) from None
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, BrokenExecutor) as error:
         if stored is not None and stored.exists():
             kept = "Stopped. Finished rows are kept: the same command continues with the others."
             click.echo(kept, err=True)
+        if isinstance(error, BrokenExecutor):
+            stop(str(error))
         raise
     for table in done.tables:
         print_table(console, as_rich(table))

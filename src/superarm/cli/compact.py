@@ -74,7 +74,9 @@ def command(
                 click.echo(f"{one.id} {one.name}: {done.n_events:,} events removed")
                 if done.still_open:
                     click.echo(_what_stays(done.still_open, before))
-    except (server.StartError, DamagedLogError, Problem) as error:
+    except Problem as problem:
+        common.stop(f"{problem.detail}; say --rewards MODULE")
+    except (server.StartError, DamagedLogError) as error:
         common.stop(str(error))
     if not no_export:
         click.echo(f"The files: {out.resolve()}")

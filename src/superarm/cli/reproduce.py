@@ -11,7 +11,7 @@ from superarm.cli import common
 
 @click.command("reproduce")
 @click.argument("experiments", nargs=-1)
-@click.option("--quick", is_flag=True, help="Small sizes, to see in a minute that all works.")
+@click.option("--quick", is_flag=True, help="Small sizes, to see that all works.")
 @common.runs_option("Runs per cell.", shown="those of the experiment")
 @click.option(
     "--engine",

@@ -154,6 +154,20 @@ class Adopts(Protocol):
         """Go on as if ``select`` had returned these arms, without an evaluation."""
 
 
+@runtime_checkable
+class ChecksSets(Protocol):
+    """An oracle that cannot choose from all feasible sets; policies and sessions refuse these."""
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse feasible sets that ``select`` would refuse. Draws and changes nothing."""
+
+
+def check_sets(oracle: Any, feasible: FeasibleSets) -> None:
+    """Refuse feasible sets that an oracle cannot choose from, if it says so."""
+    if kind_has(type(oracle), ChecksSets):
+        oracle.check_sets(feasible)
+
+
 # Feasible sets
 
 

@@ -26,9 +26,8 @@ from superarm.core.arguments import (
 from superarm.core.contexts import Contextual
 from superarm.core.declarations import SameDeclarations
 from superarm.core.k_of_m import as_feasible, top_k
-from superarm.core.limits import check_sets
 from superarm.core.members import check_parts
-from superarm.core.optional import SamplesTop, kind_has, offers
+from superarm.core.optional import SamplesTop, check_sets, kind_has, offers
 from superarm.core.places import LearnsLists, LearnsPlaces
 from superarm.core.pools import Pools
 from superarm.core.progress import one_round

@@ -129,7 +129,13 @@ def as_json(line: str | bytes, place: int) -> Mapping[str, Any]:
 
 def as_sets(arms: ArrayLike, n_arms: int) -> IndexArray:
     """The sets of a log, shape (n_rounds, most), with -1 where a set has fewer arms."""
-    given = np.asarray(arms)
+    try:
+        given = np.asarray(arms)
+    except ValueError:  # rows of different length
+        raise ValueError(
+            "arms must be whole numbers of shape (n_rounds, most), got sets of different sizes; "
+            "fill smaller sets with -1, or use Log.of, which takes sets of any size"
+        ) from None
     if given.ndim != 2 or not given.size or given.dtype.kind not in "iu":
         raise ValueError(
             f"arms must be whole numbers of shape (n_rounds, most), got {given.dtype} of shape "

@@ -19,6 +19,7 @@ from superarm.offpolicy.shown_columns import (
     read_outcomes,
     read_positions,
     read_propensities,
+    refuse_repeated,
     refuse_unknown,
 )
 
@@ -86,9 +87,11 @@ class ShownLog:
             The columns with the place of the item, from 1, and with the probability that it was
             shown.
         """
-        columns = as_arrays(table)
         by = [round] if isinstance(round, str) else list(round)
         wanted = [item, outcome, *by, *(name for name in (position, propensity) if name)]
+        # Of Arrow, and of a DataFrame or DuckDB, which calls the second column of a name otherwise.
+        refuse_repeated(wanted, list(getattr(table, "column_names", getattr(table, "columns", ()))))
+        columns = as_arrays(table)
         refuse_unknown(wanted, columns)
         rounds = number_rounds({name: columns[name] for name in by})
         names, arms = number_items(columns[item], item)

@@ -12,6 +12,7 @@ from superarm.core.arguments import FloatArray, IndexArray
 from superarm.features.tables import is_missing
 
 _MOST_PLACE = 2.0**53  # larger whole numbers are not exact
+_PLACES = "places from 1"
 _WORDS = {
     **dict.fromkeys(("", "na", "n/a", "nan", "null", "none", "--", "<na>"), np.nan),
     **dict.fromkeys(("true", "yes"), 1.0),
@@ -19,15 +20,18 @@ _WORDS = {
 }
 
 
+def refuse_repeated(wanted: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse names that several columns have: nobody can tell which of them is meant."""
+    repeated = [name for name in wanted if names.count(name) > 1]
+    if repeated:
+        raise ValueError(f"columns must have distinct names, got {repeated[0]!r} more than once")
+
+
 def refuse_unknown(wanted: Sequence[str], columns: Mapping[str, Any]) -> None:
-    """Refuse names that the table has not, or not once, and a table without rows."""
+    """Refuse names that the table has not, and a table without rows."""
     unknown = [name for name in wanted if name not in columns]
     if unknown:
         raise ValueError(f"columns must be among {', '.join(columns)}, got {unknown[0]!r}")
-    # Of a DataFrame, columns of the same name come as one array of two dimensions.
-    repeated = [name for name in wanted if np.ndim(columns[name]) > 1]
-    if repeated:
-        raise ValueError(f"columns must have distinct names, got {repeated[0]!r} more than once")
     if not len(columns[wanted[0]]):
         raise ValueError("the log must have at least one row, got none")
 
@@ -126,6 +130,9 @@ def _number(text: str, column: str, expected: str) -> float:
     plain = text.strip().lower()
     if plain in _WORDS:
         return _WORDS[plain]
+    # Spreadsheets of many countries write a half as 0,5. As a place, 1,000 may be a thousand.
+    if plain.startswith(("0,", "1,")) and expected != _PLACES:
+        plain = plain.replace(",", ".", 1)
     try:
         return float(plain)
     except ValueError:
@@ -144,10 +151,10 @@ def read_outcomes(values: Any, column: str) -> FloatArray:
 
 def read_positions(values: Any, column: str) -> IndexArray:
     """Places from 1."""
-    found = _numbers(values, column, "places from 1")
+    found = _numbers(values, column, _PLACES)
     fine = (found >= 1) & (found == np.floor(found)) & (found <= _MOST_PLACE)
     if not fine.all():
-        raise ValueError(f"{column!r} must have places from 1, got {found[~fine][0]:g}")
+        raise ValueError(f"{column!r} must have {_PLACES}, got {found[~fine][0]:g}")
     return found.astype(np.intp)
 
 

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, KOrSets, Oracle, Reward, as_selection
 from superarm.core.arguments import IndexArray, as_count, as_fraction, as_positive
-from superarm.core.limits import check_sets
-from superarm.core.optional import Adopts
+from superarm.core.optional import Adopts, check_sets
 from superarm.core.replays import must_replay
 from superarm.core.showing import one_line
 from superarm.oracles._state import check_state, forget_inner, inner_state, load_inner

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, KOrSets, Oracle, Reward, as_feasible, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
-from superarm.core.limits import check_sets
+from superarm.core.optional import check_sets
 from superarm.core.showing import one_line
 from superarm.oracles._sets import tie_noise
 from superarm.oracles._state import check_state

@@ -24,8 +24,7 @@ from superarm.core import (
     top_k,
 )
 from superarm.core.arguments import FloatArray, IndexArray, as_count
-from superarm.core.limits import check_sets
-from superarm.core.optional import Adopts
+from superarm.core.optional import Adopts, check_sets
 from superarm.core.replays import must_replay
 from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget

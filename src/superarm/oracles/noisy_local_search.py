@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from superarm.core import Counted, FeasibleSets, KOrSets, Oracle, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.declarations import evaluations_per_value
-from superarm.core.limits import check_sets
+from superarm.core.optional import check_sets
 from superarm.core.progress import one_round
 from superarm.core.showing import one_line
 from superarm.oracles._contests import Sweeps, better_than_first

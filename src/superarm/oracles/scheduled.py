@@ -23,7 +23,7 @@ from superarm.core import (
     is_uniform,
 )
 from superarm.core.arguments import IndexArray, as_arms, as_count
-from superarm.core.limits import check_sets
+from superarm.core.optional import check_sets
 from superarm.core.replays import must_replay
 from superarm.core.showing import one_line
 from superarm.core.states import refusing

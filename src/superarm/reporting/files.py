@@ -11,7 +11,7 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from superarm.reporting import RequestError
 from superarm.reporting.tables import as_markdown
 from superarm.version import how_to_install
 
-__all__ = ["as_csv", "lacks", "need", "render", "write"]
+__all__ = ["as_csv", "lacks", "need", "refuse_inputs", "render", "write"]
 
 _SHARED = Path(__file__).parent / "templates"
 
@@ -82,6 +82,17 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def refuse_inputs(folder: Path, names: Collection[str], given: Sequence[Path | None]) -> None:
+    """Refuse to write files with these names into a folder if one of them is given as input."""
+    written = {(folder / name).resolve() for name in names}
+    for path in filter(None, given):
+        if path.resolve() in written:
+            raise RequestError(
+                f"--out must be another folder, got {folder}: its file {path.name} is read, and "
+                f"would be overwritten"
+            )
 
 
 def write(path: Path, content: str | bytes) -> Path:

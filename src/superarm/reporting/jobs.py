@@ -77,9 +77,9 @@ def run_all(
             # Progress resets the count: a long study may well lose a worker now and then.
             deaths = deaths + 1 if len(jobs) == before else 0
             if deaths == _MOST_RESTARTS:
-                raise RuntimeError(
+                raise BrokenExecutor(
                     f"workers died {deaths} times in a row with {len(jobs)} cells to go: "
-                    f"out of memory? Finished cells are kept; run again with fewer workers"
+                    f"out of memory? Run again with fewer workers"
                 ) from None
 
 

@@ -123,9 +123,10 @@ def _serve(
         check_logs(store, team, whole=settings.check_all)
         retention.purge(store, store.to_purge())
         if with_keys and not store.key_rows():
+            why = "" if settings.with_keys else f"{settings.host} can be reached by others, so "
             raise StartError(
-                f"{settings.host} can be reached by others, so keys are required, and there are "
-                f"none yet: make one with superarm keys add, or say --no-keys"
+                f"{why}keys are required, and there are none yet: make one with superarm keys add, "
+                f"or say --no-keys"
             )
         engine = Engine(
             store,

@@ -250,7 +250,8 @@ def _figure(explanation: Explanation) -> Any:
         _draw_reason(axis, row, reason, _IN if row < n_in else _OUT)
     labels = [f"{reason.arm}" for reason in rows[:n_in]]
     labels += [f"{reason.arm} (left out)" for reason in rows[n_in:]]
-    axis.set_yticks(range(len(rows)), labels)
+    # A name may have two dollar signs, which matplotlib would take for a formula.
+    axis.set_yticks(range(len(rows)), labels, parse_math=False)
     axis.set_ylim(len(rows) - 0.4, -0.6)  # the best at the top
     axis.set_xlim(-0.02, 1.02)
     axis.set_xlabel("mean outcome")

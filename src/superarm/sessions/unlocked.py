@@ -16,8 +16,7 @@ from superarm.core import FeasibleSets, Policy, Reward, as_feasible
 from superarm.core.arguments import IndexArray
 from superarm.core.bulk import SamplesTops, WorksInBulk
 from superarm.core.copies import copy_policy
-from superarm.core.limits import check_sets
-from superarm.core.optional import kind_has, offers
+from superarm.core.optional import check_sets, kind_has, offers
 from superarm.core.places import LearnsPlaces
 from superarm.core.policy import belief_at
 from superarm.core.reports import Reports, best_first

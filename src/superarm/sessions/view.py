@@ -184,7 +184,9 @@ class SessionView:
         """Write the open and the remembered decisions as Parquet files, one per day.
 
         `superarm.offpolicy.export.SCHEMA` has the columns. `Log.from_parquet` and `ParquetLog` read
-        the folder. Returns the paths of the files.
+        the folder. The file of a day replaces one of an earlier call, with the decisions that have
+        been forgotten since (``keep``): use a new folder to keep these. Returns the paths of the
+        files.
         """
         with self._lock:
             names = self.names

@@ -93,7 +93,7 @@ class Scale:
     Attributes
     ----------
     size
-        "paper" has the sizes that are reported. "quick" shows in a minute that everything works.
+        "paper" has the sizes that are reported. "quick" shows that everything works.
         "tiny" has the least sizes at which every analysis is defined, for tests.
     runs
         Runs per setting, instead of the study's own number.

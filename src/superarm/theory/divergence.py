@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from superarm.core.arguments import FloatArray
-from superarm.core.special import xlogy
+from superarm.core.special import rel_entr, xlogy
 
 # A handful of steps is enough. The limit only keeps rounding from looping for ever.
 _MOST_NEWTON_STEPS = 100
@@ -15,10 +15,9 @@ _LAST_DIGIT = 4e-16
 _TINY = 1e-300
 
 
-def kl_bernoulli(p: FloatArray, q: FloatArray) -> FloatArray:
+def kl_bernoulli(p: FloatArray, q: FloatArray | float) -> FloatArray:
     """kl(p, q) between Bernoulli distributions, with 0 log 0 = 0."""
-    divergence: FloatArray = np.asarray(xlogy(p, p) - xlogy(p, q), np.float64)
-    return divergence + xlogy(1 - p, 1 - p) - xlogy(1 - p, 1 - q)
+    return np.asarray(rel_entr(p, q) + rel_entr(1 - p, 1 - q), np.float64)
 
 
 def kl_upper(p: FloatArray, level: FloatArray) -> FloatArray:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray, as_flag, as_fraction, as_k, as_unit
 from superarm.core.special import rel_entr
+from superarm.theory.divergence import kl_bernoulli
 
 # A share below this is none: a pair of such arms could not be pooled.
 _NONE = 1e-12
@@ -94,7 +95,7 @@ def _best_shares(
     def values(x: FloatArray) -> tuple[FloatArray, FloatArray]:
         w = np.maximum(x[:-1], _NONE)
         pooled = (w[i] * means[i] + w[j] * means[j]) / (w[i] + w[j])
-        mine, its = _kl(means[i], pooled), _kl(means[j], pooled)
+        mine, its = kl_bernoulli(means[i], pooled), kl_bernoulli(means[j], pooled)
         # The derivative by pooled is 0, since pooled minimises the sum.
         slopes = np.zeros((len(i), len(x)))
         slopes[rows, i], slopes[rows, j], slopes[:, -1] = mine, its, -scale
@@ -128,7 +129,3 @@ def _best_shares(
     shares = np.clip(found.x[:-1], _NONE, most)
     x = np.append(shares, 0.0)
     return shares, float(values(x)[0].min())
-
-
-def _kl(p: FloatArray, q: FloatArray) -> FloatArray:
-    return np.asarray(rel_entr(p, q) + rel_entr(1 - p, 1 - q), np.float64)

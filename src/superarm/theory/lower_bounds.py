@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, as_k, as_unit
-from superarm.core.special import rel_entr
+from superarm.core.arguments import as_k, as_unit
+from superarm.theory.divergence import kl_bernoulli
 
 
 def regret_constant(mu: ArrayLike, k: int) -> float:
@@ -38,7 +38,7 @@ def regret_constant(mu: ArrayLike, k: int) -> float:
     least = means[k - 1]
     below = means[means < least]
     # A best mean of 1 makes the divergence infinite: one failure rules an arm out.
-    return float(((least - below) / _kl_bernoulli(below, least)).sum())
+    return float(((least - below) / kl_bernoulli(below, least)).sum())
 
 
 def first_failure_regret(mu: ArrayLike, k: int) -> float:
@@ -61,8 +61,3 @@ def first_failure_regret(mu: ArrayLike, k: int) -> float:
     # Means of 1 among the others are as good as the best, and lose nothing.
     others = others[others < best]
     return float(k / (k + 1) * ((best - others) / (1 - others)).sum())
-
-
-def _kl_bernoulli(p: FloatArray, q: float) -> FloatArray:
-    """The Kullback-Leibler divergence of two coins."""
-    return np.asarray(rel_entr(p, q) + rel_entr(1 - p, 1 - q), np.float64)

@@ -72,6 +72,14 @@ def test_replay_goes_on_where_a_reward_is_not_there(path, half_known):
     assert f"{linear} linear: 6 events" in found.output
 
 
+def test_compact_names_the_option_for_a_reward_that_is_not_there(path, half_known, caplog):
+    words = ["compact", str(path), half_known[0], "--before", "2026-01-01", "--no-export"]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 1
+    assert "got 'basket'; say --rewards MODULE\n" in found.output
+    assert caplog.messages == []  # no checkpoint is to blame
+
+
 def test_a_server_without_a_reward_says_so_and_serves_the_others(path, half_known, tmp_path):
     basket, linear = half_known
     with client_of(path) as client:

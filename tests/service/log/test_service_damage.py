@@ -227,3 +227,8 @@ def test_keys_on_the_command_line(path):
     refused = say("serve", "--database", path, "--host", "0.0.0.0", "--port", 0)
     assert refused.exit_code == 1
     assert "keys are required" in refused.output
+    assert "0.0.0.0 can be reached by others" in refused.output
+    asked_for = say("serve", "--database", path, "--keys", "--port", 0)
+    assert asked_for.exit_code == 1
+    assert "keys are required" in asked_for.output
+    assert "by others" not in asked_for.output  # nobody else can reach a loopback address

@@ -98,7 +98,9 @@ def from_checkpoint(
     spec = chain.spec_of(chain.first_event(store, bandit))
     try:
         return Live.from_checkpoint(bandit, spec, own, meta, checkpoint.data)
-    except (SessionFileError, Problem, KeyError, ValueError) as error:
+    except Problem as problem:
+        raise _no_reward(bandit, problem) from problem
+    except (SessionFileError, KeyError, ValueError) as error:
         fields = {"bandit": bandit.id, "why": str(error)}
         # The log has everything, so an unusable checkpoint only costs time.
         _log.warning("checkpoint_unusable", extra={"fields": fields})

@@ -26,9 +26,8 @@ Order = Literal["given", "shuffled"]
 
 DELTA = 0.25  # the quantization level of group testing, as in the paper
 NO_GAP = 1e-9  # a gap up to this is a rounding error: all sets are worth the same
-_ROUNDS_AT_ONCE = (
-    10_000  # of which only sums are kept, so that memory does not grow with the horizon
-)
+# Only sums of these rounds are kept, so that memory does not grow with the horizon.
+_ROUNDS_AT_ONCE = 10_000
 _CELLS_AT_ONCE = 2**20  # of the table, so that no second table is made
 _FILES = ("table", "best", "random")
 _KNOWN = ("features", "contexts")  # files that need not be there
@@ -170,8 +169,9 @@ def part_of(policy: str, problem: TableProblem) -> PolicyPart:
     if policy in POLICIES:
         return POLICIES[policy]
     uses_contexts = policy == "contexts"
-    words = "features and contexts" if problem.known.features is not None else "contexts"
-    words = words if uses_contexts else "features"
+    words = "contexts" if uses_contexts else "features"
+    if uses_contexts and problem.known.features is not None:
+        words = "features and contexts"
 
     def make(task: Task) -> Policy:
         table = problem.environment.table

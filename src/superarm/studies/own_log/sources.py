@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from superarm.offpolicy.shown_columns import refuse_repeated
 from superarm.studies.own_log.databases import answer
 from superarm.studies.own_table import csv_file
 from superarm.studies.own_table.csv_file import TableError
@@ -74,26 +75,28 @@ class Source:
         return shlex.join(words)
 
     def python(self) -> str:
-        """Lines of Python that read all columns as ``rows``."""
+        """Lines of Python that read all columns as ``rows``, with what superarm itself needs."""
         path = self.path.as_posix()
         if self.kind == "csv" and self.sql is None:
-            # As texts and with the separator that was found, so that items have the same names:
-            # pandas, which may be missing, would read 007 as a number, and NA as missing.
+            # As texts, without spaces and with the separator that was found, so that items have the
+            # same names: pandas would read 007 as a number, and NA as missing.
             with csv_file.opened(self.path) as lines:
                 options = "" if lines.separator == "," else f", delimiter={lines.separator!r}"
             return (
                 f"with open({path!r}, encoding='utf-8-sig', newline='') as file:\n"
-                f"    rows = list(csv.DictReader(file{options}, skipinitialspace=True))"
+                f"    found = csv.reader(file{options})\n"
+                f"    head, *rows = ([cell.strip() for cell in row] for row in found if row)\n"
+                f"rows = [dict(zip(head, row)) for row in rows]"
             )
         if self.kind == "sqlite":
-            read = f"pd.read_sql({self.sql!r}, sqlite3.connect({path!r}))"
-        elif self.kind == "duckdb":
-            read = f"duckdb.connect({path!r}).sql({self.sql!r})"
-        elif self.sql is not None:
-            read = f"duckdb.read_{self.kind}({path!r}).query('log', {self.sql!r})"
-        else:
-            read = f"pd.read_{self.kind}({path!r})"
-        return f"rows = {read}"
+            return (
+                f"found = sqlite3.connect({path!r}).execute({self.sql!r})\n"
+                f"rows = [dict(zip([one[0] for one in found.description], row)) for row in found]"
+            )
+        if self.kind == "duckdb":
+            return f"rows = duckdb.connect({path!r}, read_only=True).sql({self.sql!r})"
+        query = "" if self.sql is None else f".query('log', {self.sql!r})"
+        return f"rows = duckdb.read_{self.kind}({path!r}){query}"
 
     def names(self) -> list[str]:
         """The names of the columns."""
@@ -114,6 +117,7 @@ class Source:
             raise TableError(f"columns must be among {', '.join(names)}, got {unknown[0]!r}")
         if self.kind == "csv" and self.sql is None:
             return _csv_columns(self.path, list(dict.fromkeys(wanted)))
+        refuse_repeated(wanted, names)
         with answer(self.path, self.kind, self.sql) as found:
             return found.columns(list(dict.fromkeys(wanted)))
 

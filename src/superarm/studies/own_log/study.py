@@ -55,7 +55,9 @@ def run(
     **options
         Those of `own_table.run_table`, for a log that has every item in every round.
     """
-    own_table.known_policies(options.get("policies", ()))  # before a long file is read
+    # Refused before a long file is read.
+    own_table.known_policies(options.get("policies", ()))
+    files.refuse_inputs(folder, (*own_table.FILES, "items.csv", "table.csv"), [source.path])
     log = read(source, columns)
     if k >= log.n_arms:
         raise RequestError(
@@ -171,8 +173,7 @@ def _next(source: Source, columns: Columns, k: int) -> str:
     given = {**asdict(columns), "round": list(columns.round)}
     options = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
     read = source.python()
-    modules = {"csv.Dict": "csv", "duckdb.": "duckdb", "pd.": "pandas as pd", "sqlite3.": "sqlite3"}
-    imports = [name for used, name in modules.items() if used in read]
+    imports = [name for name in ("csv", "duckdb", "sqlite3") if f"{name}." in read]
     return (
         "Start a session with what the log knows, in Python:\n"
         + "".join(f"    import {name}\n" for name in (*imports, "superarm"))

@@ -1,5 +1,6 @@
 """``superarm run``: policies over a table of the user, and a report that explains the results."""
 
+from superarm.studies.own_table.report import FILES
 from superarm.studies.own_table.study import (
     POLICIES,
     USUAL,
@@ -11,6 +12,7 @@ from superarm.studies.own_table.study import (
 from superarm.studies.own_table.table_file import OwnTable, TableError, read
 
 __all__ = [
+    "FILES",
     "POLICIES",
     "USUAL",
     "USUAL_HORIZON",

@@ -31,7 +31,7 @@ def fit(
     columns are categories. Refusals begin with ``where``.
     """
     found = {
-        name: [_plain(cell, decimal_comma) for cell in column] for name, column in cells.items()
+        name: [plain(cell, decimal_comma) for cell in column] for name, column in cells.items()
     }
     kinds = {name: _kind(column) for name, column in found.items()}
     try:
@@ -65,13 +65,14 @@ def _odd_cell(counts: Counter[str]) -> tuple[str, str] | None:
     return None
 
 
-def _plain(cell: str, decimal_comma: bool) -> str | None:
+def plain(cell: str, decimal_comma: bool) -> str | None:
+    """A cell as an `Encoder` reads it: with a decimal point, and None if it is missing."""
     text = cell.strip()
     if text.lower() in MISSING:
         return None
     # Only a number has its comma changed: a category may be called "a,b".
-    plain = with_point(text) if decimal_comma else text
-    return plain if is_number(plain) else text
+    pointed = with_point(text) if decimal_comma else text
+    return pointed if is_number(pointed) else text
 
 
 def _kind(cells: Sequence[str | None]) -> str:

@@ -66,7 +66,7 @@ def verdict(analysis: Analysis) -> str:
     if analysis.results[0] is not best:  # the random baseline is the first
         highest += " of the policies that learn"
     said = f"{best.policy} {highest}."
-    if analysis.learnable.is_luck:
+    if analysis.learnable.is_luck and not _beats_luck(analysis):
         said = f"{best.policy} {highest} in these rows, which may be luck, too."
     elif beaten:
         word = highest if analysis.as_good else "wins"
@@ -101,7 +101,7 @@ def next_steps(
     folder: str = "",
     *,
     prior: Prior | None = None,
-    example: Mapping[str, str] | None = None,
+    example: Mapping[str, str | None] | None = None,
     options: str = "",
 ) -> list[Step]:
     """What to do next with the ``table``.
@@ -114,7 +114,7 @@ def next_steps(
     again = f"superarm run {shlex.quote(table)} --k {problem.k}{options}"
     steps = []
     least = _SMALL * analysis.random_reward
-    if not learnable.is_sure and least > 0:
+    if not learnable.is_sure and least > 0 and not _beats_luck(analysis):
         n_rows = rows_for(learnable, problem.environment.n_rounds, least)
         more = f"with about {n_rows:,} rows, luck would be {_SMALL:.0%} of the random baseline"
         if n_rows <= problem.environment.n_rounds:
@@ -149,6 +149,18 @@ def next_steps(
     return steps
 
 
+def _beats_luck(analysis: Analysis) -> bool:
+    """Whether the best policy has what no set that never changes can have.
+
+    The test of luck is about such sets. Contexts may help, or arms change, if all are alike on
+    average.
+    """
+    if not analysis.learners:
+        return False
+    best = analysis.learners[0]
+    return best.regret.high < 0 or best.policy == analysis.to_use == "contexts"
+
+
 def interval(one: Interval) -> str:
     """A number with its interval, in four digits."""
     mean, low, high = (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in one)
@@ -171,14 +183,13 @@ session.tell(decision, {{arm: 0.0 for arm in decision.arms}})  # what happened, 
 
 
 def _with_more(
-    problem: TableProblem, folder: str, example: Mapping[str, str], *, uses_contexts: bool
+    problem: TableProblem, folder: str, example: Mapping[str, str | None], *, uses_contexts: bool
 ) -> str:
     """A program that uses features, contexts, or both."""
     bandit, context = (
         json.dumps(f"{folder}{name}", ensure_ascii=False)
         for name in ("bandit.json", "context.json")
     )
-    row = json.dumps(dict(example), ensure_ascii=False)
     known = "len(names)" if problem.known.features is None else 'bandit["features"]'
     width = ", context=len(encoder.names)" if uses_contexts else ""
     model, shared = problem.model.__name__, f"shared={shared_of(problem.k):.3g}"
@@ -196,7 +207,7 @@ def _with_more(
         lines += [
             f'with open({context}, encoding="utf-8") as file:',
             "    encoder = Encoder.load(json.load(file))",
-            f"context = encoder.transform([{row}])[0]  # what is known of this round",
+            f"context = encoder.transform([{dict(example)}])[0]  # what is known of this round",
         ]
     lines += [
         f"belief = {model}({known}{width}, {shared})",

@@ -32,6 +32,9 @@ from superarm.studies.own_table.messages import (
 from superarm.studies.study import Done
 from superarm.version import __version__
 
+# All files that `write` may write.
+_DATA = ("numbers.json", "runs.csv", "arms.csv", "bandit.json", "context.json")
+FILES = (*_DATA, "picture.svg", "report.html")
 _TEMPLATE = Path(__file__).parent / "report.html"
 _MOST_ARMS = 50  # on the page; arms.csv has all of them
 _BEST, _RANDOM = Look(RED, ":"), Look(INK, ":")
@@ -46,7 +49,7 @@ def write(
     path: Path,
     folder: Path,
     encoder: Encoder | None,
-    example: Mapping[str, str],
+    example: Mapping[str, str | None],
     options: str,
 ) -> Done:
     """Write all files of a run of the table in ``path``; returns what the terminal shows.

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.policies import Prior
-from superarm.reporting import RequestError
+from superarm.reporting import RequestError, files
 from superarm.reporting.jobs import bar
 from superarm.studies.cell import Cell, Recorded, recorded_rows
 from superarm.studies.cells.knowing import NOTHING
 from superarm.studies.cells.table import Order, TableProblem, prepare
-from superarm.studies.own_table import report
+from superarm.studies.own_table import known_columns, report
 from superarm.studies.own_table.analysis import Analysis, analyse
 from superarm.studies.own_table.features_file import read_contexts, read_features
 from superarm.studies.own_table.learnable import estimate
@@ -62,7 +62,9 @@ def run(
     **options
         Those of `run_table`.
     """
-    known_policies(options.get("policies", ()))  # before a long file is read
+    # Refused before a long file is read.
+    known_policies(options.get("policies", ()))
+    files.refuse_inputs(options["folder"], report.FILES, [path, options.get("features")])
     # Progress is counted in bytes, because the number of lines is not known before the end.
     with bar(console, None, total=path.stat().st_size, transient=True) as step:
         progress = partial(step, f"reading {path.name}")
@@ -161,7 +163,10 @@ def run_table(
     found = play_all(
         problem, wanted, runs, seed=seed, prior=prior, workers=workers, console=console
     )
-    example = {name: cells[0] for name, cells in table.contexts.items()}
+    example = {
+        name: known_columns.plain(cells[0], table.decimal_comma)
+        for name, cells in table.contexts.items()
+    }
     return report.write(found, settings, path, folder, encoder, example, columns)
 
 
