@@ -235,6 +235,18 @@ def test_the_k_largest_are_the_same_after_a_save_and_a_load(measured):
             each.update(one[0], [1.0, 0.0, 0.5 if measured else 1.0, 0.0], rng=rng)
 
 
+def test_many_samples_are_the_same_after_a_load_if_outcomes_add_up_to_a_whole_number():
+    belief, rng = LearnedBetaBelief(50), np.random.default_rng(0)
+    for outcomes in [[1.0, 0.0, 0.3], [0.0, 1.0, 0.7]]:
+        belief.update([0, 1, 2], outcomes, rng=rng)
+    twin = LearnedBetaBelief(50)
+    twin.load(json.loads(json.dumps(belief.state())))
+    assert twin.state() == belief.state()
+    for n in (2, 6):
+        one, two = (b.sample_tops(n, 4, rng=np.random.default_rng(7)) for b in (belief, twin))
+        np.testing.assert_array_equal(one, two)
+
+
 def test_new_arms_start_from_the_learned_prior():
     belief = taught(np.random.default_rng(0).beta(2, 38, 500), 30)
     belief.sample_top(3, rng=np.random.default_rng(0))

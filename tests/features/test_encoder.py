@@ -266,3 +266,10 @@ def test_numbers_in_a_large_unit_keep_their_feature():
 def test_numbers_whose_squares_overflow_are_refused():
     with pytest.raises(ValueError, match="a number up to 1e100, got 1e\\+200 in row 1"):
         Encoder.fit({"price": [1.0, 1e200]})
+
+
+def test_masked_values_of_a_column_are_missing():
+    """Numbers with a masked value were taken for text."""
+    encoder = Encoder.fit({"price": np.ma.array([1.0, 2.0, 9.0], mask=[0, 0, 1])})
+    assert encoder == Encoder.fit({"price": [1.0, 2.0, None]})
+    assert encoder.names == ("price", "price is missing")

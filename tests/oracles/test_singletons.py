@@ -62,3 +62,35 @@ def test_an_empty_oracle_is_still_an_oracle():
     oracle = Memo()
     assert sa.cts(sa.LinearReward(3), 1, oracle=oracle).oracle is oracle
     assert sa.cucb(sa.LinearReward(3), 1, oracle=oracle).oracle is oracle
+
+
+class OfArrays:
+    """A reward that takes arms and means as the arrays of `BlackBox` functions, and no lists."""
+
+    n_arms, lipschitz, upper = 8, 0.1, 8.0  # the true lipschitz is 1: answers are asked again
+    monotone, zero_is_absent, additive = True, True, False
+
+    def __call__(self, arms, means):
+        assert arms.dtype.kind == "i"
+        return float(means.sum())
+
+    def batch(self, pools, theta):
+        return np.array([self(arms, theta[arms]) for arms in pools])
+
+
+@pytest.mark.filterwarnings("ignore:the declared lipschitz")
+@pytest.mark.parametrize(
+    "oracle",
+    [
+        sa.Singletons(),
+        sa.LazySingletons(),
+        sa.LazyGreedy(),
+        sa.LocalSearch(),
+        sa.GroupTesting(delta=0.1, decoder="regression"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_a_reward_gets_arrays_also_for_the_empty_set_and_one_arm(oracle):
+    feasible, rng = sa.Feasible(2, at_most=True, n_arms=8), np.random.default_rng(0)
+    for _ in range(5):
+        assert oracle.select(OfArrays(), rng.random(8), feasible, rng=rng).dtype == np.intp

@@ -278,3 +278,16 @@ def test_a_policy_learns_within_quotas():
         regret[name] = float(np.diff(trace.regret(best)[[199, 399]])[0])
         assert (best - trace.values > -1e-9).all()
     assert regret["lazy"] < regret["chance"] / 3
+
+
+@pytest.mark.parametrize("name", ["available", "must", "must_not"])
+def test_masked_arms_are_refused(name):
+    """numpy would use the arms below the mask."""
+    hidden = np.ma.array([0, 1], mask=[False, True])
+    with pytest.raises(ValueError, match=f"^{name}: arms must have no masked values, got 1"):
+        Feasible(2, n_arms=3, **{name: hidden})
+    if name == "available":
+        masked = np.ma.array([True, True, True], mask=[False, True, False])
+        with pytest.raises(ValueError, match="must have no masked values, got 1"):
+            Feasible(2, available=masked)
+        assert Feasible(2, available=np.ma.array([True, False, True])).undecided.sum() == 2

@@ -53,6 +53,30 @@ def test_the_solver_decides_as_a_look_at_every_set(monkeypatch):
         check(rng, int(rng.integers(2, 8)))
 
 
+@pytest.mark.parametrize(
+    ("weights", "budget", "light"),
+    [
+        ([0.1, 0.0, 0.2, 0.0], 0.0, [1, 3]),
+        ([1e16, 0.5, 1e20, 0.5], 1.0, [1, 3]),
+        ([1e30, 1.0, 2e300, 2.0], 2.0, [1, 3]),
+    ],
+)
+@pytest.mark.parametrize("at_most", [False, True])
+def test_a_budget_far_below_some_weights_leaves_the_light_arms(weights, budget, light, at_most):
+    groups = [Group([0, 1, 3], least=1), Group([0, 1, 2], most=2)]
+    feasible = Feasible(1, at_most=at_most, groups=groups, weights=weights, budget=budget)
+    assert np.flatnonzero(feasible.undecided).tolist() == light
+    values = np.array([0.9, 0.1, 0.8, 0.2])
+    assert feasible.best(values, rng=np.random.default_rng(0)).tolist() == [light[-1]]
+    assert feasible.is_feasible([light[0]])
+
+
+def test_enormous_weights_do_not_hide_a_light_set():
+    groups = [Group([0, 1, 3], least=1), Group([0, 1, 2], most=2)]
+    feasible = Feasible(2, groups=groups, weights=[1.0, 1e30, 2.0, 1e300], budget=3.0)
+    assert [one.tolist() for one in feasible.sets()] == [[0, 2]]
+
+
 BRANDS = [Group(range(g, 24, 4), most=2, name=f"brand {g}") for g in range(4)]
 KINDS = [Group(range(6 * g, 6 * g + 6), least=1, most=3, name=f"kind {g}") for g in range(4)]
 

@@ -41,6 +41,29 @@ def test_an_instance_of_a_triggered_environment_observes_as_the_environment_does
     assert trace.best_value == 1.0
 
 
+class InContexts:
+    """Arms whose means follow the context of the round."""
+
+    n_arms, mu = 4, np.full(4, 0.5)
+
+    def context(self, *, rng):
+        known = rng.random(2)
+        self.mu = np.array([0.9, 0.1, 0.5, 0.4]) * known[0]
+        return known
+
+    def pull(self, arms, *, rng):
+        return self.mu[arms]
+
+
+def test_an_instance_of_an_environment_with_contexts_gives_them():
+    reward, environment = sa.LinearReward(4), InContexts()
+    policy = sa.Policy(sa.LinearBelief(4, context=2), sa.TopK(), reward, 2)
+    instance, rng = ChangingInstance(environment, reward, 2), np.random.default_rng(0)
+    trace = sa.simulate(policy, instance, horizon=30, rng=rng)
+    assert len(np.unique(trace.best_value)) == 30
+    assert (trace.best_value >= trace.values).all()
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [

@@ -265,6 +265,17 @@ def test_what_is_not_seen_is_not_told():
     np.testing.assert_array_equal(policy.belief.b, np.ones(4))
 
 
+def test_masked_outcomes_are_refused_and_not_learned():
+    class Masking(sa.BernoulliArms):
+        def pull(self, arms, *, rng):
+            return np.ma.array(super().pull(arms, rng=rng), mask=np.asarray(arms) == 0)
+
+    policy = sa.cts(sa.LinearReward(3), 3)
+    with pytest.raises(ValueError, match=r"pull returned must have no masked values, got 1"):
+        sa.simulate(policy, Masking([1, 1, 1]), horizon=2, rng=np.random.default_rng(0))
+    assert (policy.belief.a == 1).all()
+
+
 def test_a_constant_environment_is_judged_once():
     asked = []
 

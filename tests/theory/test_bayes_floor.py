@@ -71,6 +71,15 @@ def test_one_arm_that_may_be_left_out_is_solved_exactly():
     assert theory.bayes_regret_floor(FLAT, 3, 3, 1) == pytest.approx(0, abs=1e-3)
 
 
+@pytest.mark.filterwarnings("error")
+def test_means_of_exactly_0_and_1_are_no_nan():
+    sure = theory.bayes_regret_floor([(0.5, 0.0), (0.5, 1.0)], 10, 2, 50)
+    close = theory.bayes_regret_floor([(0.5, 1e-12), (0.5, 1 - 1e-12)], 10, 2, 50)
+    assert sure == pytest.approx(close)
+    assert sure > 1
+    assert theory.bayes_regret_floor([(1.0, 1.0)], 10, 2, 50) == 0
+
+
 def test_the_floor_is_close_where_arms_are_many():
     """40 arms, one round: the best policy can't know anything, and loses all of the difference."""
     lost = best_set_value(FLAT, 40, 4) - 4 * mean_of(FLAT)

@@ -69,3 +69,10 @@ def test_ties_cannot_be_told_apart():
     # Sets cannot be pulled better than single arms.
     mu = np.linspace(0.9, 0.1, 6)
     assert identification_floor(mu, 3) >= identification_floor(mu, 3, in_sets=False) - 1e-6
+
+
+def test_where_nothing_is_to_be_found_out_the_floor_is_0():
+    assert optimal_shares([0.6, 0.5], 2)[1] == np.inf
+    assert identification_floor([0.6, 0.5], 2) == 0
+    # A rule that may be wrong with probability 1/2 and more has no floor by this inequality.
+    assert [identification_floor([0.6, 0.5], 1, delta) for delta in (0.5, 0.95)] == [0, 0]

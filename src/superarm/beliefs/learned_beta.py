@@ -199,6 +199,8 @@ class LearnedBetaBelief:
 
     def state(self) -> dict[str, Any]:
         """The counts, the settings, and what was learned as plain JSON."""
+        # Outcomes off the steps may add up to sums on them: draws differ, so this is saved.
+        is_back = not self._in_steps and are_in_steps(self.outcomes.sums)
         return self.outcomes.state(
             "LearnedBetaBelief",
             **self.scores.state(),
@@ -207,6 +209,7 @@ class LearnedBetaBelief:
             prior=list(self.prior),
             learned=[self.dispersion, self.wide_share, self._squares, self._n_fitted],
             streaks=as_numbers(self._streaks),
+            **({"in_steps": False} if is_back else {}),
         )
 
     @refusing("LearnedBetaBelief")
@@ -232,14 +235,14 @@ class LearnedBetaBelief:
         if streaks.shape != (self.n_arms,) or (streaks > new.stay_after).any():
             raise ValueError("state['streaks'] must have one number up to stay_after per arm")
         new._streaks = streaks.astype(np.int32)
-        new._in_steps = are_in_steps(outcomes.sums)
+        new._in_steps = are_in_steps(outcomes.sums) and bool(state.get("in_steps", True))
         self.__dict__.update(new.__dict__)
 
     def _learned(self) -> LearnedPrior:
         known, now = self._last_learned, (self.prior, self.dispersion, self.wide_share)
         if (known.beta, known.dispersion, known.wide_share) != now:
-            known = self._last_learned = LearnedPrior(*now)  # it keeps what follows from it
-        return known
+            self._last_learned = LearnedPrior(*now)  # it keeps what follows from it
+        return self._last_learned
 
     def _mixed_of(self, arms: IndexArray) -> MixedPosteriors:
         return self._mixed(self.outcomes.counts[arms], self.outcomes.sums[arms])
@@ -291,8 +294,7 @@ class LearnedBetaBelief:
 
     def _fit(self) -> None:
         """Learn the dispersion, and then the prior, from the arms that have outcomes."""
-        learned = self._learned().fitted(
+        new = self._learned().fitted(
             self.outcomes.counts, self.outcomes.sums, self._squares, wide=self.wide
         )
-        self.prior, self.dispersion = learned.beta, learned.dispersion
-        self.wide_share = learned.wide_share
+        self.prior, self.dispersion, self.wide_share = new.beta, new.dispersion, new.wide_share

@@ -79,7 +79,11 @@ def _columns(table: Any) -> dict[str, list[Any]]:
                 f"{next(repr(v) for v in table.values() if not _is_column(v))}; "
                 "write [row] for one row"
             )
-        return {str(name): list(values) for name, values in table.items()}
+        # Masked values, such as those of DuckDB's fetchnumpy, are missing.
+        return {
+            str(name): [None if value is np.ma.masked else value for value in values]
+            for name, values in table.items()
+        }
     if isinstance(table, Iterable) and not isinstance(table, str | bytes):
         return _of_rows(list(table))
     raise _not_a_table(table)

@@ -248,7 +248,7 @@ class GroupTesting:
             self._reward = reward
         if reward is self._reward:
             return 0
-        empty = float(reward([], []))
+        empty = float(reward(np.empty(0, np.intp), np.empty(0)))
         sizes = class_sizes(reward.n_arms, self.p, self.pools)
         self._weights = Weights(reward.n_arms, sizes, empty)
         self._reward = reward

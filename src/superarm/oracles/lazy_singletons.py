@@ -183,7 +183,7 @@ class _Round:
         wants_empty = by_size or (len(new) and zero_is_absent)
         if wants_empty and known.empty is None and self.left():
             self.evaluations += 1
-            known.empty = self.reward([], [])
+            known.empty = self.reward(np.empty(0, np.intp), np.empty(0))
         if len(new):
             new = new[self.feasible.undecided[new]]
         if len(new) and zero_is_absent and known.empty is not None:
@@ -253,7 +253,7 @@ class _Round:
         if not self.left():
             return None
         self.evaluations += 1
-        return self.reward([arm], [x])
+        return self.reward(np.array([arm]), np.array([x]))
 
 
 def best_and_rivals(

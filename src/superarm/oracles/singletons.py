@@ -88,5 +88,5 @@ class Singletons:
             # A constant per arm changes nothing among sets of one size: an evaluation is saved.
             gains = values
         else:
-            gains = values - reward([], [])
+            gains = values - reward(np.empty(0, np.intp), np.empty(0))
         return feasible.best(gains, rng=rng)

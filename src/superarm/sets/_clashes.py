@@ -15,6 +15,9 @@ from superarm.sets._overlapping import Overlapping
 from superarm.sets._quotas import Quotas
 from superarm.sets.clash import ClashError, unbraced
 
+# Weights of so many budgets are as good as any larger ones.
+_ENORMOUS = 1e6
+
 
 @dataclass(frozen=True, eq=False)
 class Group:
@@ -153,7 +156,9 @@ def refuse_heavy(
     quotas: Quotas | Overlapping, weights: FloatArray, limit: float, budget: float
 ) -> None:
     """Say so if even the lightest set is heavier than the budget."""
-    found = quotas.lightest(weights, quotas.must)
+    # The solver cannot tell small weights apart beside enormous ones.
+    capped = np.minimum(weights, _ENORMOUS * limit) if limit else weights
+    found = quotas.lightest(capped, quotas.must)
     lightest = found[0] if isinstance(found, tuple) else found
     if lightest > limit:
         hint = "" if quotas.at_most else f"; at_most=True lets sets be below {quotas.k}"

@@ -104,8 +104,11 @@ class Overlapping:
             return known
         arms = np.flatnonzero(self.possible)
         if weights is None:
-            arms = self._best_of_each_kind(arms, np.where(fixed, np.inf, 0.0))
-        scaled = None if weights is None else weights[arms] * (SIZE / max(limit, _TINY))
+            arms, scaled = self._best_of_each_kind(arms, np.where(fixed, np.inf, 0.0)), None
+        else:
+            # The solver fails at weights far above the limit.
+            arms = arms[fixed[arms] | (weights[arms] <= limit)]
+            scaled = weights[arms] * (SIZE / max(limit, _TINY))
         program = IntegerProgram(self, arms, fixed[arms], scaled)
         free = self.possible & ~fixed
         gains: FloatArray = np.zeros(len(arms)) if weights is None else as_gains(-weights[arms])

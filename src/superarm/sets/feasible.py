@@ -107,8 +107,9 @@ class Feasible:
         heavy = None if weights is None else as_finite(weights, "weights", ndim=1, least=0.0)
         given = () if budget is None else as_finite([budget], "budget", ndim=1, least=0.0).tolist()
         most = given[0] if given else None
-        here = None if available is None else np.array(available)
-        named = {"available": here, "must": np.array(must), "must_not": np.array(must_not)}
+        here = None if available is None else np.array(available, subok=np.ma.is_masked(available))
+        inside, outside = np.array(must, subok=True), np.array(must_not, subok=True)  # with masks
+        named = {"available": here, "must": inside, "must_not": outside}
         quotas = {"groups": tuple(groups), "weights": heavy, "budget": most}
         self._given: dict[str, Any] = {**named, **quotas}
         # A bool or a weight per arm says how many arms there are.
@@ -277,7 +278,7 @@ class Feasible:
         """Check everything against the number of arms, and that there is a feasible set."""
         as_k(self.k, n_arms)
         here = np.ones(n_arms, bool) if available is None else available
-        if here.dtype != bool:
+        if here.dtype != bool or np.ma.is_masked(here):
             here = named_mask(here, n_arms, "available")
         if here.shape != (n_arms,):
             raise ValueError(

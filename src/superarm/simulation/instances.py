@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import Environment, Reward, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite, as_fraction, as_k
+from superarm.core.contexts import GivesContext
 from superarm.core.environments import KnownMeans, Observes
 from superarm.core.showing import one_line
 from superarm.environments import BernoulliArms
@@ -115,6 +116,8 @@ class ChangingInstance:
         self._mu: FloatArray | None = None
         if isinstance(environment, Observes):
             self.observe = environment.observe  # shows outcomes of arms outside the set as well
+        if isinstance(environment, GivesContext):
+            self.context = environment.context
 
     @property
     def mu(self) -> FloatArray:

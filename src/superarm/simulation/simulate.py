@@ -11,9 +11,17 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from numpy.ma import MaskedArray
 
 from superarm.core import Environment, Policy, Reward
-from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_unit
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_arms,
+    as_count,
+    as_unit,
+    refuse_masked,
+)
 from superarm.core.contexts import GivesContext
 from superarm.core.environments import Observes
 from superarm.core.members import need
@@ -105,9 +113,11 @@ def _pull(
     environment: Any, arms: IndexArray, *, rng: np.random.Generator
 ) -> tuple[FloatArray, IndexArray, FloatArray]:
     """The outcomes of the arms, NaN where not seen; then all arms seen, and their outcomes."""
-    outcomes = np.asarray(environment.pull(arms, rng=rng))
+    given, what = environment.pull(arms, rng=rng), "the outcomes that environment.pull returned"
+    if isinstance(given, MaskedArray):
+        refuse_masked(given, what)
+    outcomes = np.asarray(given)
     is_seen = np.equal(outcomes, outcomes)  # False for NaN
-    what = "the outcomes that environment.pull returned"
     if is_seen.all():
         shown = as_unit(outcomes, what, arms.shape)
         return shown, arms, shown

@@ -21,6 +21,7 @@ Law = Sequence[Sequence[float]]
 
 _N_GRID = 20_000  # points of an integral over [0, 1]
 _CHARGE_ACCURACY = 1e-6
+_HUGE = 1e300
 
 
 def bayes_regret_floor(law: Law, n_arms: int, k: int, horizon: int) -> float:
@@ -105,7 +106,9 @@ def _posterior_means(law: list[Component], horizon: int) -> list[FloatArray]:
     for n in range(horizon):
         successes = np.arange(n + 1.0)
         logs, given = zip(*(_seen(part, successes, n) for part in law), strict=True)
-        weights = np.exp(np.array(logs) - np.max(logs, axis=0))
+        # Successes that no component allows must not be NaN, though nothing depends on them.
+        likely = np.maximum(logs, -_HUGE)
+        weights = np.exp(likely - likely.max(axis=0))
         means.append((weights * np.array(given)).sum(axis=0) / weights.sum(axis=0))
     return means
 

@@ -26,7 +26,8 @@ def optimal_shares(mu: ArrayLike, k: int, *, in_sets: bool = True) -> tuple[Floa
 
     The shares w maximise the least of w_i kl(mu_i, p) + w_j kl(mu_j, p) over the pairs of an arm i
     of the k best and an arm j outside, where p is the mean of mu_i and mu_j with the weights w_i
-    and w_j. This is a concave function. It is 0 if the k best are not unique.
+    and w_j. This is a concave function. It is 0 if the k best are not unique, and infinite if k is
+    the number of arms.
 
     Parameters
     ----------
@@ -49,7 +50,8 @@ def optimal_shares(mu: ArrayLike, k: int, *, in_sets: bool = True) -> tuple[Floa
     order = np.argsort(-means, kind="stable")
     inside, outside = order[:k], order[k:]
     if not len(outside) or means[inside[-1]] <= means[outside[0]]:
-        return np.full(len(means), 1 / len(means)), 0.0
+        # Without arms outside there is nothing to find out.
+        return np.full(len(means), 1 / len(means)), 0.0 if len(outside) else math.inf
     # Arms with equal means on the same side have equal shares: there is one variable for each.
     kinds, kind = np.unique(
         np.stack([means, np.isin(np.arange(len(means)), inside)]), axis=1, return_inverse=True
@@ -76,7 +78,7 @@ def identification_floor(
     >>> round(identification_floor([0.6, 0.5, 0.5], k=1, delta=0.05))
     762
     """
-    delta = as_fraction(delta, "delta")
+    delta = min(as_fraction(delta, "delta"), 0.5)  # above it, the inequality says nothing
     value = optimal_shares(mu, k, in_sets=in_sets)[1]
     needed = float(rel_entr(delta, 1 - delta) + rel_entr(1 - delta, delta))
     return needed / value if value > 0 else math.inf
