@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # SQLite addresses are paths, PostgreSQL addresses have a password. Other users of a machine can
 # read command lines, so an address with a password belongs into this variable.
 _DATABASE_VARIABLE = "SUPERARM_DATABASE"
+_WORD = re.compile(r"[^\s|│┃]+")  # without the lines of a box
 
 
 class FiniteRange(click.FloatRange):
@@ -256,8 +257,8 @@ def print_table(console: Console, table: RichTable) -> None:
     columns = [[plain(column.header), *map(plain, column.cells)] for column in table.columns]
     lines = console.render_lines(table, pad=False)
     text = "\n".join("".join(segment.text for segment in line) for line in lines)
-    words = Counter(word for column in columns for cell in column for word in _words(cell))
-    if words <= Counter(_words(text)):
+    words = Counter(word for column in columns for cell in column for word in _WORD.findall(cell))
+    if words <= Counter(_WORD.findall(text)):
         console.print(table)
         return
     heads, *rows = zip(*columns, strict=True)
@@ -277,8 +278,3 @@ def refuse_beside_from(given: object) -> None:
         raise click.BadParameter(
             "--from rebuilds the pages of everything in a folder; it takes no other options"
         )
-
-
-def _words(text: str) -> list[str]:
-    """The words of a text, without the lines of a box."""
-    return re.sub(r"[|│┃]", " ", text).split()

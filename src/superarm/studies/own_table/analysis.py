@@ -69,6 +69,9 @@ class Analysis:
         policies that learn, the best first.
     as_good
         The policies that these runs do not distinguish from the best policy that learns.
+    beats_luck
+        Whether the best policy that learns has what no set that never changes can have. The test of
+        luck is about such sets. Contexts may help, or arms change, if all are alike on average.
     adds, to_use
         For "contexts" and "features", if they were played: the policy to which they add, and what
         per round, over paired runs. And the policy to go on with, which knows more only where that
@@ -89,6 +92,7 @@ class Analysis:
     results: list[Result]
     learners: list[Result]
     as_good: list[str]
+    beats_luck: bool
     adds: dict[str, tuple[str, Interval]]
     to_use: str
     arms: list[dict[str, Any]]
@@ -117,7 +121,9 @@ def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis
     by_policy = {result.policy: result for result in played}
     results = sorted(played, key=lambda result: -result.reward.mean)
     adds = _adds(by_policy, problem.horizon)
+    to_use = next((more for more, (_, reward) in adds.items() if reward.low > 0), "thompson")
     learners = [result for result in results if result.policy != "random"]
+    first = learners[0] if learners else None
     best_set = [table.names[arm] for arm in table.best_arms(problem.k)]
     best_reward, random_reward = table.best_fixed(problem.k), table.random_set(problem.k)
     return Analysis(
@@ -134,12 +140,12 @@ def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis
         learners=learners,
         # Their intervals contain 0. The random baseline may be as good, but is never the best.
         as_good=[
-            one.policy
-            for one in played
-            if learners and one is not learners[0] and one.behind.low <= 0
+            one.policy for one in played if first and one is not first and one.behind.low <= 0
         ],
+        beats_luck=first is not None
+        and (first.regret.high < 0 or first.policy == to_use == "contexts"),
         adds=adds,
-        to_use=next((more for more, (_, reward) in adds.items() if reward.low > 0), "thompson"),
+        to_use=to_use,
         arms=_arm_rows(table, best_set, played),
         run_rows=_run_rows(played, problem.horizon),
     )

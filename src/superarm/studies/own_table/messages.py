@@ -66,7 +66,7 @@ def verdict(analysis: Analysis) -> str:
     if analysis.results[0] is not best:  # the random baseline is the first
         highest += " of the policies that learn"
     said = f"{best.policy} {highest}."
-    if analysis.learnable.is_luck and not _beats_luck(analysis):
+    if analysis.learnable.is_luck and not analysis.beats_luck:
         said = f"{best.policy} {highest} in these rows, which may be luck, too."
     elif beaten:
         word = highest if analysis.as_good else "wins"
@@ -114,7 +114,7 @@ def next_steps(
     again = f"superarm run {shlex.quote(table)} --k {problem.k}{options}"
     steps = []
     least = _SMALL * analysis.random_reward
-    if not learnable.is_sure and least > 0 and not _beats_luck(analysis):
+    if not learnable.is_sure and least > 0 and not analysis.beats_luck:
         n_rows = rows_for(learnable, problem.environment.n_rounds, least)
         more = f"with about {n_rows:,} rows, luck would be {_SMALL:.0%} of the random baseline"
         if n_rows <= problem.environment.n_rounds:
@@ -147,18 +147,6 @@ def next_steps(
         command = f"{again} --context COLUMNS"
         steps.append(Step(sentence, command))
     return steps
-
-
-def _beats_luck(analysis: Analysis) -> bool:
-    """Whether the best policy has what no set that never changes can have.
-
-    The test of luck is about such sets. Contexts may help, or arms change, if all are alike on
-    average.
-    """
-    if not analysis.learners:
-        return False
-    best = analysis.learners[0]
-    return best.regret.high < 0 or best.policy == analysis.to_use == "contexts"
 
 
 def interval(one: Interval) -> str:
