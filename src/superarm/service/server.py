@@ -18,7 +18,7 @@ from typing import Any
 
 import uvicorn
 
-from superarm.service import logs
+from superarm.service import ending, logs
 from superarm.service.bandits import loading, parts, retention
 from superarm.service.bandits.engine import Engine
 from superarm.service.http.app import make_app, make_express
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 _log = logging.getLogger("superarm.service")
-_GRACE_S = 20  # running requests may take this long after the server is told to stop
+_GRACE_S = 20  # running requests, and then checkpoints, may take this long at the end
 _BACKLOG = 1024
 # Collect garbage more rarely than by default. Requests that end leave none, and the collector
 # looks in vain at all that are at work.
@@ -264,6 +264,10 @@ class _Server(uvicorn.Server):
         if self._team is not None and self._worker is not None:
             self._join(self._team, self._worker)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        with ending.at_most(2 * _GRACE_S):
+            await super().shutdown(sockets)
+
     def _join(self, team: Team, worker: Worker) -> None:
         made = {
             "config": self.config,
@@ -286,10 +290,8 @@ def is_loopback(host: str) -> bool:
 
     Examples
     --------
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
-    (True, True, True)
-    >>> is_loopback("0.0.0.0")
-    False
+    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0")]
+    [True, True, True, False]
     """
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -9,6 +9,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from superarm.service.http.connection import UNREAD_S
 from superarm.service.http.front_door import FrontDoor
 from superarm.service.settings import Limits
 
@@ -230,6 +231,28 @@ def test_an_address_has_few_connections_and_gets_them_back():
     refused, answered = played(client)
     assert problem_of(refused) == (503, "an address may have 3 connections")
     assert answered.startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("reads", [0, 5 << 20])
+def test_who_does_not_read_an_answer_loses_the_connection(reads):
+    """What is not read is in the memory of the server. A slow reader gets all of it."""
+
+    async def client(connect):
+        reader, writer = await connect()
+        writer.write(b"GET /long HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+        read = await reader.readexactly(1000)  # the answer has begun
+        for _ in range(3):
+            read += await reader.readexactly(reads)
+            await asyncio.sleep(0.01)  # the server sends what now has room
+            move_clock(UNREAD_S + 1)
+            await asyncio.sleep(0.01)
+        with contextlib.suppress(ConnectionError):
+            while some := await reader.read(LONG):
+                read += some
+        return len(read)
+
+    n_read = played(client)
+    assert n_read > LONG if reads else n_read < LONG
 
 
 def test_a_request_behind_a_slow_one_is_not_late():

@@ -1,4 +1,4 @@
-"""One connection: how large headers are, and how long a request may take.
+"""One connection: how large headers are, and how long a request and the reading of an answer take.
 
 The guard sees a request when its headers are complete. Clients that never complete them, or send
 them without end, must be stopped before that.
@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from superarm.service.http.alarm import Alarm
 from superarm.service.http.team import Team
 from superarm.service.problems import MEDIA_TYPE, Problem
 from superarm.service.settings import Limits
 
 # The member of a scope with a function that says whether the client has closed its connection.
 GONE = "superarm.gone"
+# Systems buffer megabytes of an answer, so a slow reader may make no room for a while.
+UNREAD_S = 300.0
 
 
 class Door(Protocol):
@@ -48,7 +50,8 @@ class Connection(HttpToolsProtocol):
         self._head: int | None = 0  # bytes of an incomplete head; None while a body arrives
         self._frame = 0  # bytes since the last piece of a body: extensions of chunks, and trailers
         self._at_work: deque[Any] = deque()  # requests whose answers are not complete, and others
-        self._arrival = Alarm(self.loop)
+        self._arrival, self._reading = Alarm(self.loop), Alarm(self.loop)
+        self._unread = 0  # bytes of answers, when it was last looked
         self._late_head = partial(self._late, self._limits.head_s, "the headers")
         self._late_body = partial(self._late, self._limits.body_s, "the body")
 
@@ -75,6 +78,7 @@ class Connection(HttpToolsProtocol):
         self.gone = True
         self._door.leave(self._address)
         self._arrival.close()
+        self._reading.close()
         # Uvicorn tells the last of several requests only.
         for cycle in self._at_work:
             cycle.disconnected = True
@@ -165,6 +169,24 @@ class Connection(HttpToolsProtocol):
             return
         self._refuse(Problem(408, f"{what} of a request must arrive within {seconds:g} seconds"))
 
+    def pause_writing(self) -> None:
+        """Expect the client to read on: what it does not read is in memory."""
+        super().pause_writing()
+        self._unread = self.transport.get_write_buffer_size()
+        self._reading.set(UNREAD_S, self._look)
+
+    def resume_writing(self) -> None:
+        """Expect nothing: the client has read nearly all."""
+        super().resume_writing()
+        self._reading.clear()
+
+    def _look(self) -> None:
+        before, self._unread = self._unread, self.transport.get_write_buffer_size()
+        if self._unread < before:
+            self._reading.set(UNREAD_S, self._look)
+        else:
+            self.transport.abort()
+
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP, and close the connection."""
         fix = "characters of a URL other than those of ASCII must be percent-encoded"
@@ -218,64 +240,6 @@ class _Writer:
         """Write, if the connection is open."""
         if not self.is_closing():
             self._transport.write(data)
-
-
-class Alarm:
-    """Calls a function when a time has come, unless it is set anew before.
-
-    A timer per request is expensive. So the timer of an alarm stays when the alarm is set to a
-    later time, and looks at the time again when it fires.
-
-    Parameters
-    ----------
-    loop
-        The event loop.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._due = self._fires = 0.0
-        self._call: Callable[[], Any] | None = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    def set(self, seconds: float, call: Callable[[], Any]) -> None:
-        """Call a function after some time, and forget what was set before."""
-        self._due, self._call = self._loop.time() + seconds, call
-        if self._timer is None or self._due < self._fires:
-            self._start()
-
-    @property
-    def is_set(self) -> bool:
-        """Whether a function is to be called."""
-        return self._call is not None
-
-    def clear(self) -> None:
-        """Call nothing."""
-        self._call = None
-
-    def close(self) -> None:
-        """Call nothing any more."""
-        self._call = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _start(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._fires = self._due
-        self._timer = self._loop.call_at(self._due, self._ring)
-
-    def _ring(self) -> None:
-        self._timer = None
-        call = self._call
-        if call is None:
-            return
-        if self._loop.time() < self._due:
-            self._start()
-            return
-        self._call = None
-        call()
 
 
 async def _answer(problem: Problem, scope: Any, receive: Any, send: Any) -> None:
