@@ -180,6 +180,9 @@ class Wire(asyncio.Transport):
         if not self.is_closed:
             self.written.append(bytes(data))
 
+    def get_write_buffer_size(self):
+        return 0
+
     def is_closing(self):
         return self.is_closed
 

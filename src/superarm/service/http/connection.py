@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from superarm.service.http.alarm import Alarm
 from superarm.service.http.team import Team
+from superarm.service.http.writer import Writer
 from superarm.service.problems import MEDIA_TYPE, Problem
 from superarm.service.settings import Limits
 
@@ -148,7 +149,7 @@ class Connection(HttpToolsProtocol):
         while self._at_work and self._at_work[0].response_complete:
             self._at_work.popleft()
         if self.cycle is not None:  # uvicorn makes none for some requests
-            self.cycle.transport = cast(asyncio.Transport, _Writer(self.transport))
+            self.cycle.transport = cast(asyncio.Transport, Writer(self.transport))
             self._at_work.append(self.cycle)
 
     def _expect_body(self) -> None:
@@ -225,21 +226,62 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
 
 
-class _Writer:
-    """A transport for one answer, which nobody may want any more.
+class Alarm:
+    """Calls a function when a time has come, unless it is set anew before.
 
-    The transports of uvloop fail if they are closed, and writing to a client that has left closes
-    them. A client that sends several requests at once is not read from, so nobody notices before.
+    A timer per request is expensive. So the timer of an alarm stays when the alarm is set to a
+    later time, and looks at the time again when it fires.
+
+    Parameters
+    ----------
+    loop
+        The event loop.
     """
 
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self.close, self.is_closing = transport.close, transport.is_closing
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._due = self._fires = 0.0
+        self._call: Callable[[], Any] | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
-    def write(self, data: bytes) -> None:
-        """Write, if the connection is open."""
-        if not self.is_closing():
-            self._transport.write(data)
+    def set(self, seconds: float, call: Callable[[], Any]) -> None:
+        """Call a function after some time, and forget what was set before."""
+        self._due, self._call = self._loop.time() + seconds, call
+        if self._timer is None or self._due < self._fires:
+            self._start()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether a function is to be called."""
+        return self._call is not None
+
+    def clear(self) -> None:
+        """Call nothing."""
+        self._call = None
+
+    def close(self) -> None:
+        """Call nothing any more."""
+        self._call = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _start(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._fires = self._due
+        self._timer = self._loop.call_at(self._due, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        call = self._call
+        if call is None:
+            return
+        if self._loop.time() < self._due:
+            self._start()
+            return
+        self._call = None
+        call()
 
 
 async def _answer(problem: Problem, scope: Any, receive: Any, send: Any) -> None:

@@ -25,8 +25,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 from superarm.service.bandits.actor import Reply
 from superarm.service.bandits.failures import about_to_stop
 from superarm.service.bandits.patience import too_late
-from superarm.service.http.alarm import Alarm
-from superarm.service.http.connection import Connection, Door
+from superarm.service.http.connection import Alarm, Connection, Door
 from superarm.service.http.endpoint import Endpoint, Work, encoded, incomplete
 from superarm.service.http.gate import Gate
 from superarm.service.http.guard import REFUSED
