@@ -3,6 +3,7 @@
 import importlib
 import re
 import sys
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -176,6 +177,19 @@ def test_a_contestant_that_fails_is_refused_before_anything_is_played(module, so
     with pytest.raises(RequestError, match=why):
         study.compare(TINY, Path("out"), others=contestants([f"my_module:{name}"]), workers=1)
     assert not Path("out").exists()
+
+
+def test_functions_of_one_name_are_told_apart(module, monkeypatch):
+    for name in ("one_module", "two_module"):
+        module.with_name(f"{name}.py").write_text("def policy(task): return None\n")
+    module.write_text("def CTS(task): return None\ndef mine(task): return None\n")
+    names = ["one_module:policy", "two_module:policy", "my_module:CTS", "my_module:mine"]
+    store = Store(Path("out"))
+    store.open(study.manifest_of(TINY), {study.NAME: study.cells(TINY)})
+    store.note(outside=[asdict(one) for one in contestants(names)])
+    monkeypatch.setattr(study, "recorded_rows", lambda cells, store: ([], []))
+    labels = [one["label"] for one in study.results(store)["outside"]]
+    assert labels == [*names[:3], "mine"]
 
 
 @pytest.mark.usefixtures("pictures_unwritten")

@@ -40,17 +40,19 @@ class Table:
 
 
 def as_markdown(table: Table) -> str:
-    """The table in Markdown, without title and caption.
+    r"""The table in Markdown, without title and caption.
 
     Examples
     --------
-    >>> print(as_markdown(Table(["policy", "regret"], [["CTS", "12"]])))
-    | policy | regret |
+    >>> print(as_markdown(Table(["policy", "P(a | b)"], [["CTS", "12"]])))
+    | policy | P(a \| b) |
     |---|---:|
     | CTS | 12 |
     """
     rule = ["---"] * table.n_texts + ["---:"] * (len(table.heading) - table.n_texts)
-    heading, *rows = ("| " + " | ".join(row) + " |" for row in (table.heading, *table.rows))
+    # A bar would end its cell.
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in (table.heading, *table.rows)]
+    heading, *rows = ("| " + " | ".join(row) + " |" for row in cells)
     return "\n".join([heading, "|" + "|".join(rule) + "|", *rows])
 
 

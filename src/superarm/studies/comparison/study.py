@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -151,8 +152,14 @@ def results(store: Store) -> dict[str, Any]:
     outside = manifest.get("outside", [])
     rows, _ = recorded_rows(cells(scale, [Contestant(**one) for one in outside]), store)
     about = {name: manifest[name] for name in ("superarm", "numpy", "scipy")}
-    shape = {"quick": scale.size != "paper", "seed": scale.seed, "outside": outside}
+    shape = {"quick": scale.size != "paper", "seed": scale.seed, "outside": _told_apart(outside)}
     return {**about, **shape, **analyse(rows)}
+
+
+def _told_apart(outside: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Contestants, labelled MODULE:FUNCTION where another policy or problem has the same label."""
+    labels = Counter([*LABELS.values(), *(one["label"] for one in outside)])
+    return [one if labels[one["label"]] == 1 else {**one, "label": one["name"]} for one in outside]
 
 
 def _need_tables() -> None:
