@@ -143,3 +143,22 @@ def test_the_sum_decoder_cannot_see_the_best_arms_at_the_paper_size():
 def test_too_many_arms_are_refused(n_arms):
     with pytest.raises(ValueError, match="at most 16"):
         decodability(sa.LinearReward(n_arms), np.full(n_arms, 0.5), 1, p=0.5)
+
+
+def test_all_arms_in_the_set_are_refused():
+    with pytest.raises(ValueError, match="k must be below n_arms = 4"):
+        decodability(sa.LinearReward(4), np.full(4, 0.5), 4, p=0.5)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"decoder": "centered"}, 'decoder must be "sum" or "centred", got \'centered\''),
+        ({"p": [0.5, -0.1]}, r"p must be in \(0, 1\), got -0.1"),
+        ({"p": 1.0}, r"p must be in \(0, 1\), got 1.0"),
+        ({"theta": [0.9, np.nan, 0.1]}, "theta must be finite"),
+    ],
+)
+def test_signal_over_noise_refuses_what_it_would_misread(given, why):
+    with pytest.raises(ValueError, match=why):
+        signal_to_noise(**{"theta": [0.9, 0.5, 0.1], "p": 0.5, **given}, arm=0, other=1, n_tests=9)

@@ -30,6 +30,7 @@ from superarm.core.arguments import (
     FloatArray,
     as_arms,
     as_count,
+    as_finite,
     as_fraction,
     as_k,
     as_positive,
@@ -94,6 +95,8 @@ def decodability(
     n_arms = reward.n_arms
     if n_arms > _MOST_ARMS:
         raise ValueError(f"every test is looked at: n_arms must be at most 16, got {n_arms}")
+    if as_k(k, n_arms) == n_arms:
+        raise ValueError(f"k must be below n_arms = {n_arms}: no other arm is to be told apart")
     theta, p = as_unit(theta, "theta", (n_arms,)), as_fraction(p, "p")
     inside = (np.arange(2**n_arms)[:, None] >> np.arange(n_arms) & 1).astype(bool)
     sizes = inside.sum(axis=1)
@@ -103,10 +106,7 @@ def decodability(
     scores = values if score is None else score(values)
     probability = p**sizes * (1 - p) ** (n_arms - sizes)
     q = float(probability[non_repeated(tests, scores)].sum())
-    pairs = [
-        _pair(scores, probability, inside, s, t, p)
-        for s, t in _pairs(values, inside, as_k(k, n_arms))
-    ]
+    pairs = [_pair(scores, probability, inside, s, t, p) for s, t in _pairs(values, inside, k)]
     return Decodability(min(z for z, _ in pairs), min(differ for _, differ in pairs), q)
 
 
@@ -176,9 +176,11 @@ def signal_to_noise(
     >>> signal_to_noise(theta, 0, 1, p=[0.1, 0.5], n_tests=100).round(2)
     array([1.  , 1.12])
     """
-    theta = np.asarray(theta, np.float64)
+    theta = as_finite(theta, "theta", ndim=1)
     as_arms([arm, other], len(theta))
-    p = np.asarray(p, np.float64)
+    p = np.reshape([as_fraction(each, "p") for each in np.ravel(p).tolist()], np.shape(p))
+    if decoder not in ("sum", "centred"):
+        raise ValueError(f'decoder must be "sum" or "centred", got {decoder!r}')
     both = theta[arm] + theta[other]
     rest, squares = theta.sum() - both, (theta**2).sum() - theta[arm] ** 2 - theta[other] ** 2
     shift = p * theta.sum() if decoder == "centred" else 0.0
