@@ -34,7 +34,9 @@ def n_tests(
     failure: float,
     q: float = 1.0,
 ) -> int:
-    """Lemma 1: tests that suffice to find an optimal set with probability at least 1 - failure.
+    """Lemma 1 as printed: tests to find an optimal set with probability at least 1 - failure.
+
+    So many tests need not suffice: see `n_tests_repaired`.
 
     ``8 M² B² / (Delta² p⁴ (1-p)² q²) · ln(K (m-K) / failure)``, rounded up; 0 if the set has all
     arms. Smallest at p = 2/3. ``q`` is the probability that a test is non-repeated; 1 is the most
@@ -131,7 +133,8 @@ def q_sample_size(error: float, failure: float) -> int:
 def quantization_level(gap: Callable[[float], float] | ArrayLike, gamma: float) -> float:
     """Lemma 2: Delta = F⁻¹(gamma).
 
-    With this Delta, the quantized optimum is a true optimum with probability at least 1 - 2 gamma.
+    With this Delta, the quantized optimum is a true optimum with probability at least 1 - 2 gamma
+    if B is at least 3/4; for a smaller B, Lemma 2 may fail.
     ``gap`` is the inverse distribution function of the minimum gap, or samples of the gap. For
     samples the empirical quantile is used, which is one of the samples. gamma is in [0, 1/2].
 
@@ -185,7 +188,9 @@ def regret_bound(
     alpha: float = 1.0,
     log: bool = False,
 ) -> float:
-    """Theorem 1: the bound on the regret of GT+QTS after ``horizon`` rounds (eq. theorem1).
+    """Theorem 1 as printed: the bound on the regret of GT+QTS after ``horizon`` rounds.
+
+    Its proof relies on Lemma 1, which is false as printed: see `n_tests_repaired`.
 
     Computed in logarithms, since (4 / epsilon² + 1)^K soon overflows. Then the answer is ``inf``;
     its natural logarithm (``log=True``) is still exact.
