@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Iterator
 
@@ -64,9 +65,8 @@ def begin(store: Store, bandit: Bandit, own: parts.Factories) -> Live:
     meta = chain.base_meta(store, bandit, base)
     spec = chain.spec_of(chain.first_event(store, bandit))
     try:
-        return Live.from_checkpoint(bandit, spec, own, meta, base.data)
-    except Problem as problem:
-        raise _no_reward(bandit, problem) from problem
+        with _blaming_rewards(bandit):
+            return Live.from_checkpoint(bandit, spec, own, meta, base.data)
     except (SessionFileError, KeyError, ValueError) as error:
         raise DamagedLogError(f"the base of bandit {bandit.id} cannot be used: {error}") from error
 
@@ -74,19 +74,21 @@ def begin(store: Store, bandit: Bandit, own: parts.Factories) -> Live:
 def created(store: Store, bandit: Bandit, own: parts.Factories) -> Live:
     """The bandit after its first event."""
     first = chain.first_event(store, bandit)
-    try:
+    with _blaming_rewards(bandit):
         return Live.of(bandit, first, own)
+
+
+@contextlib.contextmanager
+def _blaming_rewards(bandit: Bandit) -> Iterator[None]:
+    """The spec was accepted once, so the request is not to blame: a reward is missing."""
+    try:
+        yield
     except Problem as problem:
-        raise _no_reward(bandit, problem) from problem
-
-
-def _no_reward(bandit: Bandit, problem: Problem) -> Problem:
-    # The spec was accepted once, so the request is not to blame: a reward is missing.
-    return Problem(
-        500,
-        f"bandit {bandit.id} cannot be rebuilt: {problem.detail}",
-        fix="start with the --rewards that it was made with",
-    )
+        raise Problem(
+            500,
+            f"bandit {bandit.id} cannot be rebuilt: {problem.detail}",
+            fix="start with the --rewards that it was made with",
+        ) from problem
 
 
 def from_checkpoint(
@@ -100,9 +102,8 @@ def from_checkpoint(
     chain.check_checkpoint(store, bandit, meta)
     spec = chain.spec_of(chain.first_event(store, bandit))
     try:
-        return Live.from_checkpoint(bandit, spec, own, meta, checkpoint.data)
-    except Problem as problem:
-        raise _no_reward(bandit, problem) from problem
+        with _blaming_rewards(bandit):
+            return Live.from_checkpoint(bandit, spec, own, meta, checkpoint.data)
     except (SessionFileError, KeyError, ValueError) as error:
         fields = {"bandit": bandit.id, "why": str(error)}
         # The log has everything, so an unusable checkpoint only costs time.

@@ -7,13 +7,13 @@ between any two of them.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import pickle
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 
 from superarm.core.stopping import may_stop
@@ -115,15 +115,9 @@ def _pieces(items: Sequence[Any]) -> list[bytes]:
     return [*_pieces(items[:half]), *_pieces(items[half:])]
 
 
-@contextlib.contextmanager
-def opened(most: int) -> Iterator[Reading | None]:
+def opened(most: int) -> AbstractContextManager[Reading | None]:
     """Processes that read long bodies, at most one per core; None for none."""
     # Windows cannot fork.
     if not most or not hasattr(os, "fork"):
-        yield None
-        return
-    made = Reading(min(most, os.cpu_count() or 1))
-    try:
-        yield made
-    finally:
-        made.close()
+        return nullcontext()
+    return closing(Reading(min(most, os.cpu_count() or 1)))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import pickle
 import threading
-from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 
 from superarm.core import Policy, Pools
@@ -94,15 +93,9 @@ def _pickled(work: Any, reward: Any) -> bytes:
     return to.getvalue()
 
 
-@contextlib.contextmanager
-def opened(most: int) -> Iterator[Sampling | None]:
+def opened(most: int) -> AbstractContextManager[Sampling | None]:
     """Processes for samples, at most one per core; None for none."""
     # Windows cannot fork.
     if not most or not hasattr(os, "fork"):
-        yield None
-        return
-    made = Sampling(min(most, os.cpu_count() or 1))
-    try:
-        yield made
-    finally:
-        made.close()
+        return nullcontext()
+    return closing(Sampling(min(most, os.cpu_count() or 1)))
