@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
@@ -178,6 +179,18 @@ def test_a_comparison_is_paired(compared):
     assert len(compared.figure().axes[0].lines) == 2
     with pytest.raises(ValueError, match="at least one policy"):
         sa.compare({}, None)
+
+
+def test_every_policy_of_a_comparison_is_told_apart_in_its_picture(compared):
+    trace = next(iter(compared.traces.values()))
+    # A name that looks like a formula, one that matplotlib would hide, more than there are colours.
+    names = ["from $5_$ on", "_mine", *(f"policy {number}" for number in range(8))]
+    figure = type(compared)(dict.fromkeys(names, trace)).figure()
+    figure.savefig(BytesIO(), format="svg")  # an invalid formula would be refused here
+    axis = figure.axes[0]
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == names
+    looks = {(line.get_color(), line.get_linestyle()) for line in axis.lines}
+    assert len(looks) == len(names)
 
 
 def test_tell_takes_a_series(session):

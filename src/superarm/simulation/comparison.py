@@ -19,6 +19,7 @@ Build = Callable[..., Policy]
 Draw = Callable[[np.random.Generator], Instance]
 # Of middle lightness, for light and dark pages; after Okabe and Ito, for colour-blind people.
 _COLOURS = ("#3d8fd1", "#d5762c", "#2fa67f", "#c77fae", "#c9a227", "#5fb3d9", "#8a8a8a")
+_DASHES = ("-", "--", ":", "-.")
 _HEAD = ("policy", "regret", "±", "against the first", "±", "evaluations per round")
 
 
@@ -58,17 +59,23 @@ class Comparison:
             figsize=(6.5, 4), layout="constrained"
         )
         axis = figure.subplots()
-        for place, (name, runs) in enumerate(self.traces.items()):
+        lines = []
+        for place, runs in enumerate(self.traces.values()):
             regret = np.array([trace.regret() for trace in runs])
             mean, error = regret.mean(axis=0), _error(regret)
             rounds, colour = np.arange(1, len(mean) + 1), _COLOURS[place % len(_COLOURS)]
-            axis.plot(rounds, mean, label=name, color=colour)
+            # More policies than colours: another dash for each round of colours.
+            dash = _DASHES[place // len(_COLOURS) % len(_DASHES)]
+            lines += axis.plot(rounds, mean, color=colour, linestyle=dash)
             axis.fill_between(
                 rounds, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, linewidth=0
             )
         axis.set(xlabel="round", ylabel="cumulative regret")
         axis.spines[["top", "right"]].set_visible(False)
-        axis.legend(frameon=False)
+        # Names are given apart: the legend leaves out labels of lines that begin with "_".
+        legend = axis.legend(lines, list(self.traces), frameon=False)
+        for text in legend.get_texts():
+            text.set_parse_math(False)  # a name may have dollar signs
         return figure
 
     def to_pandas(self) -> Any:
