@@ -181,6 +181,18 @@ def test_a_comparison_is_paired(compared):
         sa.compare({}, None)
 
 
+@pytest.mark.parametrize(
+    ("given", "error", "why"),
+    [
+        ({"policies": {0.1: sa.cts}}, TypeError, "a name of a policy must be a string, got 0.1"),
+        ({"horizon": 0}, ValueError, "horizon must be at least 1, got 0"),
+    ],
+)
+def test_a_comparison_that_could_not_be_shown_is_refused(given, error, why):
+    with pytest.raises(error, match=why):
+        sa.compare(**{"policies": {"CTS": sa.cts}, **given}, draw=lambda rng: pytest.fail("played"))
+
+
 def test_every_policy_of_a_comparison_is_told_apart_in_its_picture(compared):
     trace = next(iter(compared.traces.values()))
     # A name that looks like a formula, one that matplotlib would hide, more than there are colours.

@@ -165,12 +165,14 @@ def compare(
     if not policies:
         raise ValueError("policies must have at least one policy, got none")
     for name, build in policies.items():
+        if not isinstance(name, str):
+            raise TypeError(f"a name of a policy must be a string, got {name!r}")
         if not callable(build):
             raise TypeError(
                 f"the policy {name!r} must be a function of a reward and k that makes a new "
                 f"policy, got {type(build).__name__}; write lambda reward, k: ..."
             )
-    n_runs = as_count(n_runs, "n_runs", least=2)
+    n_runs, horizon = as_count(n_runs, "n_runs", least=2), as_count(horizon, "horizon", least=1)
     options: Any = {"n_runs": n_runs, "horizon": horizon, "seed": seed, "executor": executor}
     return Comparison(
         {name: replicate(_Make(build, draw), **options) for name, build in policies.items()}
