@@ -19,6 +19,7 @@ from superarm.studies import Cell, RequestError, Scale, Store
 from superarm.studies.cell import recorded_rows
 from superarm.studies.cells.compare import run as play
 from superarm.studies.cells.outside import make_policy
+from superarm.studies.cells.problems import draw
 from superarm.studies.code import outside_digest
 from superarm.studies.comparison import contestants, report, study
 from superarm.studies.run import record, run_cells
@@ -103,6 +104,36 @@ def test_a_table_is_a_problem(module):
     row = next(play(cell).row for cell in cells if cell.settings.get("policy") == "cts")
     assert row["n_arms"] == 5
     assert row["evaluations"] == 0
+
+
+def test_a_table_that_runs_share_starts_at_its_first_row_in_each(module):
+    module.write_text(
+        "import numpy as np\nfrom superarm.environments import ReplayEnvironment\n"
+        "TABLE = ReplayEnvironment(np.random.default_rng(0).random((6, 5)) < 0.5)\n"
+        "def table(rng, horizon=5): return TABLE, 2\n"
+    )
+    (found,) = contestants(["my_module:table"])
+    cells = [cell for cell in study.cells(TINY, [found]) if cell.settings["on"] == found.name]
+    (cell,) = [cell for cell in cells if cell.settings.get("policy") == "cts" and cell.run == 0]
+    assert play(cell).row == play(cell).row
+
+
+def test_the_random_baseline_of_a_weighted_sum_is_that_of_its_reward(module):
+    """The standard error over a thousand random sets is 0.03; half of the value is above 0.5."""
+    module.write_text(
+        "import superarm as sa\nfrom superarm.simulation import Instance\n"
+        "def doubled(rng, horizon=9):\n"
+        "    it = sa.linear_instance(9, 2, 0.2, rng=rng)\n"
+        "    twice = sa.LinearReward(9, weights=[2] * 9)\n"
+        "    best, gap = 2 * it.best_value, 2 * it.gap\n"
+        "    return Instance(it.environment, twice, 2, it.best_arms, best, gap)\n"
+    )
+    settings = {"family": "outside", "from": "my_module:doubled", "horizon": 9}
+    drawn = draw(settings, rng=np.random.default_rng(0), baseline_rng=np.random.default_rng(1))
+    expected = 4 * drawn.environment.mu.mean()
+    assert expected > 1
+    assert drawn.random == pytest.approx(expected, abs=0.15)
+    assert drawn.coins is None  # floors are those of the plain sum
 
 
 def test_only_what_changed_is_played_again(module):

@@ -80,11 +80,11 @@ def _network(
 
 
 def _of_instance(it: Instance, baseline_rng: np.random.Generator) -> ProblemInstance:
-    if it.reward.additive:
+    if isinstance(it.reward, LinearReward) and it.reward.weights is None:
         random = it.k * float(it.mu.mean())
         coins = it.mu if isinstance(it.environment, BernoulliArms) else None
         return ProblemInstance(it, it.reward, it.k, it.best_value, random, coins)
-    # Such a reward has no formula for the mean value of a random set, so that it is estimated.
+    # Other rewards, even additive ones, have other values: that of a random set is estimated.
     sets = [
         np.sort(baseline_rng.choice(it.n_arms, it.k, replace=False)) for _ in range(_N_RANDOM_SETS)
     ]
@@ -180,7 +180,8 @@ def _outside(
         return _of_instance(found, baseline_rng)
     match found:
         case (ReplayEnvironment() as environment, int(k)):
-            return _replay(environment, k)
+            # It may be the same object in every run. The position in it is not.
+            return _replay(environment.fresh(), k)
     raise TypeError(
         f"{settings['from']} must return an Instance, or a ReplayEnvironment and k, got {found!r}"
     )
