@@ -150,6 +150,23 @@ def test_theorem_1_does_not_overflow():
     assert step == pytest.approx(2 * 61 * math.log(10), rel=1e-3)
 
 
+def test_lemmas_and_theorem_1_take_extreme_arguments():
+    few = {"n_arms": 2, "k": 1, "delta": 0.1, "lipschitz": 1, "upper": 1, "p": 0.5}
+    least, log_pairs = 5e-324, 1074 * math.log(2)
+    assert theory.n_tests(**few, failure=least) == math.ceil(800 * 64 * log_pairs)
+    with pytest.raises(ValueError, match="error is tiny"):
+        theory.q_sample_size(1e-170, 0.1)
+
+    # Gaps in proportion to B leave epsilon as it is, so the bound is in proportion to B, too.
+    def bound(b, n_arms=10):
+        gaps = {"gap_min": 0.1 * b, "gap_max": b, "lipschitz": b}
+        return theory.regret_bound(n_arms=n_arms, k=2, horizon=100, **gaps, log=True)
+
+    for b in (1e-200, 1e200):
+        assert bound(b) == pytest.approx(bound(1.0) + math.log(b), rel=1e-12)
+    assert math.isfinite(bound(1.0, n_arms=10**15))  # more than a number per arm could be held
+
+
 def test_theorem_1_grows_with_the_logarithm_of_the_horizon():
     def bound(horizon):
         options = {

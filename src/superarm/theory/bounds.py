@@ -125,9 +125,7 @@ def q_sample_size(error: float, failure: float) -> int:
     >>> q_sample_size(0.1, 0.05)
     150
     """
-    return math.ceil(
-        -math.log(as_fraction(failure, "failure")) / (2 * as_positive(error, "error") ** 2)
-    )
+    return _whole(-math.log(as_fraction(failure, "failure")) / 2, 1 / as_positive(error, "error"))
 
 
 def quantization_level(gap: Callable[[float], float] | ArrayLike, gamma: float) -> float:
@@ -225,19 +223,17 @@ def regret_bound(
     epsilon = _as_epsilon(epsilon, gap_min=gap_min, k=k, lipschitz=lipschitz)
     if as_positive(gap_max, "gap_max") < gap_min:
         raise ValueError(f"gap_max must be at least gap_min = {gap_min}, got {gap_max}")
-    each = np.full(n_arms, gap_min)
-    if gaps is not None:
-        each = as_finite(gaps, "gaps", ndim=1, least=gap_min)
-    if len(each) != n_arms:
+    each = as_finite([gap_min] if gaps is None else gaps, "gaps", ndim=1, least=gap_min)
+    if gaps is not None and len(each) != n_arms:
         raise ValueError(f"gaps must have shape ({n_arms},), got {each.shape}")
     # The denominators of the first term. They are above 0 because epsilon is below its limit.
     margins = each - gap_min / 2 - (k**2 + 2) * lipschitz * epsilon
-    factor = (2 * math.log(k) + 6) * lipschitz**2 * _log_union(n_arms, k, horizon)
-    learning = factor * float((1 / margins).sum())
+    factor = (2 * math.log(k) + 6) * _log_union(n_arms, k, horizon)
+    learning = factor * n_arms * float((1 / margins).mean())
     log_eps2 = 2 * math.log(epsilon)
     # The four terms of eq. theorem1, in its order; 13, 8 and pi²/6 are its constants.
     log_terms = [
-        math.log(learning),
+        math.log(learning) + 2 * math.log(lipschitz),
         math.log(as_positive(alpha, "alpha") * 13 * 8 * (math.log(k) - log_eps2))
         - log_eps2
         + k * float(np.logaddexp(math.log(4) - log_eps2, 0.0))
@@ -264,7 +260,7 @@ def _as_epsilon(epsilon: float | None, *, gap_min: float, k: int, lipschitz: flo
     epsilon = _SHARE_OF_LIMIT * limit if epsilon is None else as_positive(epsilon, "epsilon")
     if epsilon >= limit:
         raise ValueError(f"epsilon must be below gap_min / (4 B (K² + 2)) = {limit}, got {epsilon}")
-    if epsilon**2 >= k:
+    if epsilon >= math.sqrt(k):
         raise ValueError(
             f"epsilon must be below the root of k = {k}, where the bound's logarithm is positive, "
             f"got {epsilon}"
@@ -276,7 +272,7 @@ def _log_pairs(n_arms: int, k: int, failure: float) -> float:
     """The logarithm of Lemma 1, ln(K (m-K) / failure)."""
     k = as_k(k, as_count(n_arms, "n_arms", least=1))
     failure = as_fraction(failure, "failure")
-    return math.log(k * (n_arms - k) / failure) if k < n_arms else 0.0
+    return math.log(k * (n_arms - k)) - math.log(failure) if k < n_arms else 0.0
 
 
 def _whole(factor: float, root: float) -> int:
@@ -284,6 +280,6 @@ def _whole(factor: float, root: float) -> int:
     if root >= _MOST_ROOT:
         raise ValueError(
             f"the number of tests must be below {_MOST_ROOT**2:g}, got about {factor:.3g} · "
-            f"({root:.3g})²: delta, p or q is tiny"
+            f"({root:.3g})²: delta, p, q or error is tiny"
         )
     return math.ceil(factor * root**2)
