@@ -186,6 +186,9 @@ def test_a_comparison_is_paired(compared):
     [
         ({"policies": {0.1: sa.cts}}, TypeError, "a name of a policy must be a string, got 0.1"),
         ({"horizon": 0}, ValueError, "horizon must be at least 1, got 0"),
+        # Policies with seeds of their own would not meet the same instances.
+        ({"seed": None}, TypeError, "seed must be a whole number, got None"),
+        ({"seed": -1}, ValueError, "seed must be at least 0, got -1"),
     ],
 )
 def test_a_comparison_that_could_not_be_shown_is_refused(given, error, why):

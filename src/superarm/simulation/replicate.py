@@ -66,7 +66,7 @@ def replicate(
     [51.29, 66.04, 50.29]
     """
     # One child per run, whatever the executor: the result does not depend on who plays a run when.
-    seeds = np.random.SeedSequence(seed).spawn(as_count(n_runs, "n_runs"))
+    seeds = np.random.SeedSequence(as_count(seed, "seed")).spawn(as_count(n_runs, "n_runs"))
     if executor is not None:
         return _with_executor(executor, make, horizon, seeds, order, progress)
     traces = []
