@@ -1,5 +1,8 @@
 """Exhaustive against all sets."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, note
@@ -37,6 +40,32 @@ def test_exhaustive_draws_among_equally_good_sets():
         tuple(oracle.select(sa.LinearReward(4), np.full(4, 0.3), 2, rng=rng)) for _ in range(200)
     }
     assert len(found) == oracle.report.n_best == 6
+
+
+@pytest.mark.parametrize("penalty", [-1e9, -1e15])
+def test_penalties_do_not_make_other_sets_equal(penalty):
+    """Sets with both of the arms 0 and 1 must not be. They must not decide what rounding is."""
+    reward = sa.BlackBox(
+        lambda arms, means: penalty if {0, 1} <= set(arms.tolist()) else float(means.sum()),
+        n_arms=5,
+        lipschitz=1.0,
+        upper=5.0,
+    )
+    random, rng = sa.oracles.RandomSets(), np.random.default_rng(0)
+    groups = sa.LocalSearch(random, groups=[(2, 3), (3, 4)])
+    for oracle in (sa.Exhaustive(), sa.LocalSearch(random, restarts=5), groups):
+        for _ in range(20):
+            theta = 0.5 + 0.001 * rng.random(5)
+            arms = oracle.select(reward, theta, 3, rng=rng)
+            best = max(reward(s, theta[list(s)]) for s in itertools.combinations(range(5), 3))
+            assert reward(arms, theta[arms]) == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize("answer", [math.inf, -math.inf, math.nan])
+def test_exhaustive_refuses_answers_that_are_not_finite(answer):
+    reward = sa.BlackBox(lambda arms, means: answer, n_arms=3, lipschitz=1.0, upper=3.0)
+    with pytest.raises(ValueError, match=r"must be a finite number, got .* for the arms \[0\]"):
+        sa.Exhaustive().select(reward, [0.1, 0.2, 0.3], 1, rng=np.random.default_rng(0))
 
 
 def test_exhaustive_looks_at_blocks_alike(monkeypatch):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.oracles._rounding import rounding_at
+from superarm.oracles._rounding import rounding_at, scale_of
 
 
 def as_group(group: ArrayLike) -> tuple[int, ...]:
@@ -58,9 +58,10 @@ def with_groups(
         values = reward.batch(Pools.of(tried, reward.n_arms), theta)
         top = int(np.argmax(values))
         # Rounding must not look like progress.
-        if not values[top] > value + rounding_at(value, float(np.abs(values).max())):
+        new_value = float(values[top])
+        if not new_value > value + rounding_at(value, new_value, scale_of(values, reward)):
             break
-        best, value = tried[top], float(values[top])
+        best, value = tried[top], new_value
     return best, value
 
 

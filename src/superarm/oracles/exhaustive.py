@@ -9,11 +9,11 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, as_selection
-from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_values
 from superarm.core.optional import Enumerable
 from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
-from superarm.oracles._rounding import rounding_at
+from superarm.oracles._rounding import rounding_at, scale_of
 from superarm.oracles._sets import enumerable
 
 
@@ -112,7 +112,7 @@ class _BestSets:
     def __init__(self) -> None:
         self.sets: list[IndexArray] = []
         self.value = -np.inf
-        self._largest = 0.0
+        self._scale = 0.0
         self._values: list[float] = []
 
     def add(self, reward: Reward, theta: FloatArray, sets: IndexArray) -> None:
@@ -120,10 +120,11 @@ class _BestSets:
         if not len(sets):
             return
         offsets = np.arange(len(sets) + 1) * sets.shape[1]
-        values = reward.batch(Pools(sets.ravel(), offsets, reward.n_arms), theta)
+        pools = Pools(sets.ravel(), offsets, reward.n_arms)
+        values = as_values(reward.batch(pools, theta), pools)
         self.value = max(self.value, float(values.max()))
-        self._largest = max(self._largest, float(np.abs(values).max()))
-        least = self.value - rounding_at(self._largest)
+        self._scale = max(self._scale, scale_of(values, reward))
+        least = self.value - rounding_at(self.value, self._scale)
         good = np.flatnonzero(values >= least)
         # A better set may rule out sets that were the best so far.
         kept = [number for number, value in enumerate(self._values) if value >= least]

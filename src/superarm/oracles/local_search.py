@@ -30,7 +30,7 @@ from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
 from superarm.oracles._groups import as_group, with_groups
 from superarm.oracles._lazy.audits import AUDITS
-from superarm.oracles._rounding import rounding_at
+from superarm.oracles._rounding import rounding_at, scale_of
 from superarm.oracles._sets import completable
 from superarm.oracles._state import check_state, forget_inner, inner_state, load_inner, refuse_noisy
 from superarm.oracles.lazy_singletons import LazySingletons
@@ -241,8 +241,9 @@ class _Search:
         values = self.reward.batch(Pools.extensions(stay, others, self.reward.n_arms), self.theta)
         best = int(top_k(values, 1, rng=rng)[0])
         # Rounding must not look like progress, or two equal sets would be swapped for ever.
-        if values[best] > self.value + rounding_at(self.value, float(np.abs(values).max())):
-            self.arms, self.value = np.sort(np.append(stay, others[best])), float(values[best])
+        value = float(values[best])
+        if value > self.value + rounding_at(self.value, value, scale_of(values, self.reward)):
+            self.arms, self.value = np.sort(np.append(stay, others[best])), value
             self.n_swaps += 1
             return True, False
         return False, len(others) == n_others
