@@ -62,7 +62,7 @@ class Feasible:
     Attributes
     ----------
     n_most, same_size
-        The size of the largest sets, and whether all have that size.
+        k, which is a bound on the size if ``at_most``; and whether all sets have that size.
     available, must, weights
         As given: a bool per arm, the arms ascending, and the weights.
     undecided
@@ -150,9 +150,9 @@ class Feasible:
         """The set of the largest sum of values, shape (n_arms,), ascending; ties broken at random.
 
         Exact by greedy, in O(n_arms) or, with groups, O(n_arms log n_arms). If groups overlap, or
-        if the budget decides, it is within a millionth of the largest sum, by integer programming,
-        in a time that no formula bounds. Without a budget, two kinds of groups, each without an
-        overlap of its own (brands and categories), are a linear program, which is solved quickly.
+        if the budget decides, it is within a millionth of the largest sum of absolute values, by
+        integer programming, in a time that no formula bounds. Without a budget, two kinds of
+        groups, each without an overlap of its own (brands, categories), are a quick linear program.
         If a set may have fewer than k arms, arms of negative value are left out where possible.
         """
         values = np.asarray(values, np.float64)
