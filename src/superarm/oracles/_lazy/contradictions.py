@@ -50,11 +50,12 @@ def not_concave(
     bent = off & (values >= lower - slack) & (values <= upper + slack)
     if bent.any():
         known.concave = False
-        first = np.argmax(bent)
+        first = int(np.argmax(bent))
         _warn(
             known,
-            f"the reward declares concave, but arm {int(arms[first])} alone is worth "
-            f"{values[first]!r} at {x[first]!r}, which is beyond a chord of its other values",
+            f"the reward declares concave, but arm {arms[first]} alone is worth "
+            f"{float(values[first])} at {float(x[first])}, which is beyond a chord of its other "
+            "values",
         )
     return bool(bent.any())
 
