@@ -50,11 +50,12 @@ class CLUCB:
 
     The bounds of arm i are mean_i ± sqrt(ln(4 n_arms t^3 / delta) / (2 n_i)) after t updates. The
     rival is the best set if all arms of the best set are at their lower bounds and the others at
-    their upper bounds. If no rival is better, the best set is ``certified``, and is picked from
-    then on. The paper pulls one arm: the one with the widest bounds of those in which the two sets
-    differ. Here a whole set is pulled: it contains that arm, and otherwise the widest bounds, arms
-    of the difference first. The bounds hold for every way to pull arms, so the error is at most
-    delta here, too. It counts whole runs: one may look after every round.
+    their upper bounds. If no rival is better, the best set is ``certified``, and is picked. Stop
+    then: with more outcomes a rival may be better again. The paper pulls one arm: the one with the
+    widest bounds of those in which the two sets differ. Here a whole set is pulled: it contains
+    that arm, and otherwise the widest bounds, arms of the difference first. The bounds hold for
+    every way to pull arms, so the error is at most delta here, too. It counts whole runs: one may
+    look after every round.
 
     For additive rewards, without evaluations. Two calls of ``best`` of the feasible sets per round,
     and one more to find the set. theta must be the means, so the belief is a `MeanBelief`. Make the

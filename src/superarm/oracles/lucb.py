@@ -67,8 +67,9 @@ class LUCB:
     An arm of the k largest is the closer, the lower its lower bound. An arm outside is the closer,
     the higher its upper bound. The papers pull the closest arm of either side. Here k arms are
     pulled: from both sides in turn, in the order of closeness. If no upper bound outside exceeds a
-    lower bound inside, the k arms are ``certified``, and are picked from then on. The bounds hold
-    for every way to pull arms, so the error is at most delta here, too, over whole runs.
+    lower bound inside, the k arms are ``certified``, and are picked. Stop then: with more outcomes
+    the bounds may cross again. The bounds hold for every way to pull arms, so the error is at most
+    delta here, too, over whole runs.
 
     For additive rewards and a plain k, without evaluations; O(n_arms log n_arms) per round. theta
     must be the means, so the belief is a `MeanBelief`. Make the oracle with the belief of its
