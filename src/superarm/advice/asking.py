@@ -104,9 +104,14 @@ def probe(
     return Probe(list(sets), list(means), numbers, float(excess), what, sort, n_noisy)
 
 
-def same(arms: IndexArray, means: FloatArray, values: Sequence[float]) -> Probe | None:
-    """Answers to the same question."""
-    n, what = len(values), "the same set at the same means has another value"
+def same(
+    arms: IndexArray,
+    means: FloatArray,
+    values: Sequence[float],
+    what: str = "the same set at the same means has another value",
+) -> Probe | None:
+    """Answers that should be equal, to questions about one set at the same means."""
+    n = len(values)
     return probe([arms] * n, [means] * n, values, max(values) - min(values), what)
 
 
