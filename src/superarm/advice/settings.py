@@ -20,5 +20,5 @@ N_GREEDY = 2
 RESTARTS = 2
 # Of a value: less is not worth another oracle or a warning.
 LOSES = 0.02
-# After so many failures of one kind, an inspection ends if this share of all evaluations failed.
+# After these failures of one kind, an inspection ends if this share of all evaluations failed.
 N_FAILURES, FAILING = 10, 0.9

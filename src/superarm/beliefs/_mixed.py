@@ -139,7 +139,7 @@ class MixedModel:
         return (self.row_sums[self.seen] @ weights.T).T
 
     def own_var(self, counts: FloatArray) -> FloatArray:
-        """The variances of u_i given w, for arms with so many outcomes."""
+        """The variances of u_i given w, for arms with these numbers of outcomes."""
         return self._ratio(counts) * self.variances.noise
 
     def moments(self, arms: IndexArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:

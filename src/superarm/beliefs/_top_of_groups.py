@@ -16,7 +16,7 @@ from superarm.core.special import ndtri_exp
 
 _ALL = slice(None)
 _SLACK = 1e-9  # more than the rounding of values
-# The bounds of so many groups cost about as much as to find out which are needed.
+# Bounds of this many groups cost about as much as finding out which groups need one.
 _FEW_GROUPS = 16
 # Seeded results of sets with fewer places must stay as they are.
 _MANY_PLACES = 500

@@ -257,7 +257,7 @@ class LearnedBetaBelief:
         return self._rise(self._learned().per_known(counts, self.prior))
 
     def _rise(self, per_known: FloatArray) -> FloatArray:
-        # So many rounds give each arm one outcome.
+        # After this many rounds, each arm has one outcome on average.
         more = self.n_arms * self.outcomes.rounds / max(1.0, self._n_outcomes)
         return self.scores.rise(per_known, self.outcomes.rounds, more=more)
 

@@ -112,7 +112,7 @@ def _best_first(policy: Policy, *, rng: np.random.Generator, **known: Any) -> In
 def _pull(
     environment: Any, arms: IndexArray, *, rng: np.random.Generator
 ) -> tuple[FloatArray, IndexArray, FloatArray]:
-    """The outcomes of the arms, NaN where not seen; then all arms seen, and their outcomes."""
+    """The outcome of each arm, NaN if not seen; the arms that were seen; their outcomes."""
     given, what = environment.pull(arms, rng=rng), "the outcomes that environment.pull returned"
     if isinstance(given, MaskedArray):
         refuse_masked(given, what)

@@ -28,7 +28,7 @@ def as_audits(audits: float) -> float:
 
 
 def share_excluded(n_drawn: int) -> float:
-    """The share of wrong bounds that so many audits exclude with 95% confidence; 1 without any.
+    """The share of wrong bounds that this many audits exclude with 95% confidence; 1 without any.
 
     If this share of the arms in question or more had bounds that do not hold, an arm at random
     would have shown it with a probability of at least 95%: 3 / n for large n (rule of three).

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.reporting.statistics import Interval, mean_interval
 
-LEVEL = 0.05  # of the test: so many tables of arms that are alike pass for tables with differences
+LEVEL = 0.05  # of the test: the share of tables of equal arms that pass for tables with differences
 _FOLDS = 10
 _CELLS_AT_ONCE = 2**20
 # Fewer shuffled tables if the table is large. 19 are the fewest that a test at 5% needs.
@@ -35,11 +35,11 @@ class Learnable:
     Attributes
     ----------
     gap
-        What a set chosen on other rows gets more than the random baseline, with its 95% interval.
+        By how much a set chosen on other rows beats the random baseline, with its 95% interval.
     hindsight
-        What the best fixed set gets more, in the rows that it was chosen by.
+        By how much the best fixed set beats it, in the rows by which the set was chosen.
     luck
-        What the best fixed set gets more in shuffled tables, where all arms are alike.
+        By how much the best fixed set beats it in shuffled tables, where all arms are alike.
     p_value
         The probability that a shuffled table has arms at least as different as the table.
     is_luck
@@ -89,7 +89,7 @@ def rows_for(learnable: Learnable, n_rows: int, least: float) -> int:
 
 
 def _held_out(table: NDArray[Any], k: int, fold: IndexArray) -> Interval:
-    """What sets chosen on other rows get more than the random baseline.
+    """By how much sets chosen on other rows beat the random baseline.
 
     Each fold in the second half is valued with the set that is best in all folds before it; then
     the same with the folds in reverse order.
@@ -131,7 +131,7 @@ def _fold_sums(
 
 
 def _gains(table: NDArray[Any], rows: IndexArray, chosen: IndexArray) -> FloatArray:
-    """What the chosen arms get more than the baseline of each row; missing cells as their mean."""
+    """By how much the chosen arms beat each row's baseline; missing cells count as their mean."""
     centred = np.concatenate([cells[:, chosen] for _, cells in _strips(table, rows)])
     known = centred == centred
     n_known = known.sum(axis=0)
