@@ -73,7 +73,7 @@ class Probe:
     n_noisy: int = 0  # how many values the noise of the comparison comes from; 0: all
 
     def witness(self) -> Witness:
-        """The same as plain data, with the arms in the order of the evaluations."""
+        """The probe as plain data, with the arms in the order of the evaluations."""
         orders = [np.argsort(arms) if self.sort else np.arange(len(arms)) for arms in self.sets]
         sets = [arms[order] for arms, order in zip(self.sets, orders, strict=True)]
         means = [row[order] for row, order in zip(self.means, orders, strict=True)]

@@ -54,7 +54,7 @@ def rate_fixed(n_probes: int, n_violated: int) -> float | None:
 
 
 def rate_anytime(n_probes: int, n_violated: int) -> float | None:
-    """The same for probes that stop at any time, for any reason.
+    """A bound as `rate_fixed` gives, for probes that stop at any time, for any reason.
 
     Without a violation it is the same bound: it is ever below the true share p only if the first
     n probes are clean for the first n with (1 - p)^n < delta, which has a smaller probability than

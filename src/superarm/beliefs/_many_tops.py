@@ -75,7 +75,7 @@ class ManyTops:
     law: SharedScores
 
     def draw(self, n: int, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
-        """Of each of n samples the k arms of the largest values, and these: shape (n, k) each.
+        """The k arms of the largest values of each of n samples, and these values: (n, k) each.
 
         The arms are ascending. A tie at the k-th place is broken at random.
         """

@@ -122,7 +122,7 @@ class MixedModel:
         return self.completed((rows @ weights.T).T, weights)
 
     def completed(self, values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The same, where ``values`` are the products of the rows with w; they are changed."""
+        """What `given` returns. ``values``, the products of the rows with w, are changed."""
         seen = self.seen
         # Without contexts the same as below, without a product.
         expected = (

@@ -270,7 +270,7 @@ class LearnedBetaBelief:
         return (self._streaks[arms] >= self.stay_after) & (self.stay_after > 0)
 
     def _columns(self, arms: IndexArray | slice) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Of some arms: counts, sums rounded up, and whether the belief stays with them.
+        """The counts of some arms, their sums rounded up, and whether the belief stays with them.
 
         Arms that agree in these form a group. Its posterior bounds theirs, and for outcomes of 0
         and 1 it is theirs.

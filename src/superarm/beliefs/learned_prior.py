@@ -89,7 +89,7 @@ class LearnedPrior:
         return [a, b, wide_a, wide_b, weight, *scales, mean, std, *per_known]
 
     def of_group(self, count: float, total: float, *_: float) -> tuple[float, ...]:
-        """The same numbers for one group, whose sum is in steps."""
+        """What `of_groups` gives, for one group whose sum is in steps."""
         d, share = self.dispersion, self.wide_share
         successes, failures = total / d, max(count - total, 0.0) / d
         a, b = self.beta[0] + successes, self.beta[1] + failures

@@ -93,7 +93,7 @@ class Listener:
 
     @classmethod
     def of(cls, session: UnlockedSession) -> Listener | None:
-        """That of a session; None if its oracle needs no answers."""
+        """The listener of a session; None if its oracle needs no answers."""
         return cls(session) if must_replay(session.policy.oracle) else None
 
     def __enter__(self) -> None:

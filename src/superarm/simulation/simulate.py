@@ -142,7 +142,7 @@ def _places(arms: IndexArray, seen: IndexArray) -> IndexArray | None:
 def _observe(
     environment: Any, arms: IndexArray, *, rng: np.random.Generator
 ) -> tuple[FloatArray, IndexArray, FloatArray]:
-    """The same for an environment that shows outcomes of arms outside the set as well."""
+    """What `_pull` gives, for an environment that also shows outcomes of arms outside the set."""
     given, outcomes = environment.observe(arms, rng=rng)
     seen = as_arms(given, environment.n_arms)
     what = "the outcomes that environment.observe returned"

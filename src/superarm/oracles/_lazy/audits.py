@@ -61,7 +61,7 @@ def arm_to_audit(
 
 
 def rival_to_audit(n_made: int, arms: IndexArray, upper: FloatArray) -> int:
-    """The same for arms that are all ruled out by upper bounds, shape (n_arms,)."""
+    """The arm to audit among arms that upper bounds, shape (n_arms,), rule out."""
     return _draw(arms, n_made) if n_made % 2 else int(arms[np.argmax(upper[arms])])
 
 
