@@ -60,7 +60,7 @@ def estimate(table: NDArray[Any], k: int, *, seed: int) -> Learnable:
     """What can be learned from a table of outcomes, NaN where missing, about sets of k arms."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM,)))
     gap = _held_out(table, k, rng.permutation(len(table)) % min(_FOLDS, len(table)))
-    n_known = np.sum([(cells == cells).sum(axis=0) for _, cells in _strips(table)], axis=0)
+    n_known = np.sum([(cells == cells).sum(axis=0) for _, cells in _centred_strips(table)], axis=0)
     n_shuffled = min(
         _MOST_SHUFFLED, max(_LEAST_SHUFFLED, _SHUFFLED_CELLS // max(1, int(n_known.sum())))
     )
@@ -122,7 +122,7 @@ def _fold_sums(
 ) -> tuple[FloatArray, FloatArray]:
     """Sums of centred outcomes and numbers of outcomes, each of shape (n_folds, n_arms)."""
     sums, counts = np.zeros((2, n_folds, table.shape[1]))
-    for rows, cells in _strips(table):
+    for rows, cells in _centred_strips(table):
         # One product of matrices adds up the rows of all folds.
         member = (fold[rows, None] == np.arange(n_folds)).astype(np.float64)
         sums += member.T @ np.nan_to_num(cells)
@@ -132,7 +132,7 @@ def _fold_sums(
 
 def _gains(table: NDArray[Any], rows: IndexArray, chosen: IndexArray) -> FloatArray:
     """By how much the chosen arms beat each row's baseline; missing cells count as their mean."""
-    centred = np.concatenate([cells[:, chosen] for _, cells in _strips(table, rows)])
+    centred = np.concatenate([cells[:, chosen] for _, cells in _centred_strips(table, rows)])
     known = centred == centred
     n_known = known.sum(axis=0)
     means = np.where(known, centred, 0.0).sum(axis=0) / np.maximum(n_known, 1)
@@ -151,7 +151,7 @@ def _sums(
     """
     n_arms = table.shape[1]
     own, shuffled, var = np.zeros(n_arms), np.zeros((n_shuffled, n_arms)), np.zeros(n_arms)
-    for _, cells in _strips(table):
+    for _, cells in _centred_strips(table):
         rows, arms = np.nonzero(cells == cells)
         values = cells[rows, arms]
         counts = np.bincount(rows, minlength=len(cells))
@@ -168,7 +168,7 @@ def _sums(
     return own, shuffled, var
 
 
-def _strips(
+def _centred_strips(
     table: NDArray[Any], rows: IndexArray | None = None
 ) -> Iterator[tuple[IndexArray, FloatArray]]:
     """Some rows, by default all, and their cells minus the mean of the row, in strips.
