@@ -22,7 +22,7 @@ _FAR = 1e3
 _MOST_CONTEXT_WIDTHS = 1e5
 # Once this many contexts decided the scale, a number that is far from the others is cut at fewer
 # widths, 20 standard deviations: a single wrong one would decide the scale, and outweigh thousands
-# of others. Numbers that are far in this many rounds in a row are another unit, no mistake.
+# of others. Numbers that are far in this many rounds in a row are no mistake, but another unit.
 _ENOUGH, _FAR_WIDTHS, _ANOTHER_UNIT = 20, 10.0, 3
 # A feature is wrong, or needs a logarithm, if it is this many times farther from the median than a
 # share of the others.
