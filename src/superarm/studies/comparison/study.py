@@ -79,7 +79,7 @@ def analyse(rows: Rows) -> dict[str, Any]:
             "floors": {floor: _mean([row[floor] for row in own]) for floor in _FLOORS},
             "policies": {
                 policy: {column: [row[column] for row in runs] for column in _RECORDED}
-                for policy, runs in played[name].items()
+                for policy, runs in played.get(name, {}).items()
             },
         }
         for name, own in floors.items()
