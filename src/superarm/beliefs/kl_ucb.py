@@ -31,7 +31,8 @@ class KLUCBBelief:
     n_arms
         How many arms there are.
     c
-        The factor of ln ln t, at least 0. The proofs use 3, and the authors recommend 0.
+        The factor of ln ln t, at least 0. The proofs use 3, and the authors recommend 0. Below
+        t = e, ln ln t counts as 0.
 
     Examples
     --------

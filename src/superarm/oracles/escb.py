@@ -74,7 +74,8 @@ class ESCBIndex:
     belief
         The belief of the policy.
     c
-        The factor of k ln ln t, at least 0. The proof of its authors uses 4.
+        The factor of k ln ln t, at least 0. The proof of its authors uses 4. Below t = e, ln ln t
+        counts as 0.
     limit
         The largest number of nodes, or of sets that are listed, per round.
 
