@@ -38,13 +38,19 @@ def clucb(reward: Reward, k: int | FeasibleSets, *, delta: float = 0.05) -> Poli
     """CLUCB (Chen and others 2014): finds the best of any feasible sets, and certifies it.
 
     Stop when ``policy.oracle.report.certified``: the set is wrong with probability ``delta`` at
-    most. For additive rewards.
+    most. The report is None while an arm has no outcome. For additive rewards.
 
     Examples
     --------
+    >>> import numpy as np
     >>> import superarm as sa
-    >>> clucb(sa.LinearReward(5), k=2, delta=0.01).oracle.delta
-    0.01
+    >>> policy, rng = clucb(sa.LinearReward(5), k=2), np.random.default_rng(0)
+    >>> users = sa.BernoulliArms([0.1, 0.8, 0.2, 0.3, 0.9])
+    >>> while not ((report := policy.oracle.report) and report.certified):
+    ...     arms = policy.ask(rng=rng)
+    ...     policy.tell(arms, users.pull(arms, rng=rng), rng=rng)
+    >>> report.best
+    array([1, 4])
     """
     belief = MeanBelief(n_arms_of(reward))
     return Policy(belief, CLUCB(belief, delta), reward, k)
