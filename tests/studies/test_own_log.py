@@ -80,6 +80,7 @@ def test_without_propensities_a_log_only_starts_a_policy(folder, tmp_path):
     said = " ".join(done.output.split())
     assert "what other sets would have earned cannot be told from this log" in said
     assert "PositionBiasedBelief" in said
+    assert "no outcome" not in said
     numbers = json.loads((tmp_path / "numbers.json").read_text())
     assert (numbers["method"], numbers["valued"]) == ("warm start", [])
     assert sum(one["shown"] for one in numbers["items"]) == K * N_ROUNDS
@@ -239,6 +240,22 @@ def test_items_of_a_whole_log_may_be_called_like_outcomes(tmp_path, monkeypatch)
     assert played[0].names == ("0", "1")
     np.testing.assert_array_equal(played[0].cells[:3], [[1, 0], [0, 1], [0, 0]])
     assert (tmp_path / "out" / "table.csv").read_text().startswith("0,1\n")
+
+
+@pytest.mark.parametrize("valued", [False, True])
+def test_rows_without_an_outcome_are_said(folder, tmp_path, valued):
+    query = "SELECT * EXCLUDE click, nullif(click, 0) AS click FROM shown"
+    options = ("--propensity", "propensity") if valued else ()
+    done = asked(folder / "duck.db", tmp_path, "--sql", query, *options)
+    assert done.exit_code == 0, done.output
+    clicks = np.array([row[3] for row in rows_of()]).reshape(N_ROUNDS, K)
+    n_missing, n_incomplete = (clicks == 0).sum(), (clicks == 0).any(axis=1).sum()
+    said, page = " ".join(done.output.split()), (tmp_path / "report.html").read_text()
+    for text in (said, page):
+        assert f"{n_missing} of {N_ROUNDS * K} rows have no outcome" in text
+        assert (f"leave out the {n_incomplete} rounds with such a row" in text) == valued
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert (numbers["n_missing"], numbers["n_incomplete"]) == (n_missing, n_incomplete)
 
 
 def test_a_log_without_a_known_round_is_described_and_not_valued(tmp_path):
