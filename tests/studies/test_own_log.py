@@ -268,6 +268,22 @@ def test_a_log_without_a_known_round_is_described_and_not_valued(tmp_path):
     assert "a log must have a round with all its outcomes" in " ".join(done.output.split())
 
 
+def test_a_log_of_many_columns_whose_rounds_are_row_numbers(tmp_path):
+    """pandas writes row numbers in a column without a name."""
+    features = [f"f{j}" for j in range(90)]
+    rows = [",".join(["", "item_id", "click", *features])]
+    rows += [",".join([str(t), "ab"[t % 2], str(t % 3 % 2), *["0"] * 90]) for t in range(40)]
+    (tmp_path / "log.csv").write_text("\n".join(rows))
+    refused = run("run", tmp_path / "log.csv", "--k", 1, "--item", "item_id", "--out", tmp_path)
+    said = " ".join(refused.output.split())
+    assert "f16, ...); try" in said
+    assert "f17" not in said
+    columns = ("--item", "item_id", "--outcome", "click", "--round", "")
+    done = run("run", tmp_path / "log.csv", "--k", 1, *columns, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "--item item_id --outcome click --round ''" in " ".join(done.output.split())
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
