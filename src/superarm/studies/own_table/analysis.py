@@ -98,6 +98,15 @@ class Analysis:
     arms: list[dict[str, Any]]
     run_rows: list[dict[str, Any]]
 
+    @property
+    def size(self) -> float:
+        """The mean outcome, each weighted by itself: the size of those that are not 0."""
+        sums = squares = 0.0
+        for column in self.problem.environment.table.T:  # no second table is made
+            known = np.nan_to_num(column.astype(np.float64))
+            sums, squares = sums + float(known.sum()), squares + float(known @ known)
+        return squares / sums if sums else 1.0
+
     def of_learnable(self, result: Result) -> Interval | None:
         """The reward on a scale where random sets have 0 and all that can be learned is 1.
 
