@@ -121,10 +121,13 @@ def _valued(log: ShownLog, k: int) -> list[Valued]:
     reach = 1.96 * float(earned.std(ddof=1)) / np.sqrt(len(earned)) if len(earned) > 1 else np.inf
     mean = float(earned.mean())
     logged = Valued("as logged", mean, mean - reach, mean + reach)
+    random, chosen = (
+        ("1 random item", "the best") if k == 1 else (f"{k} random items", f"the {k} best")
+    )
     return [
         logged,
-        _estimated(f"{k} random items", whole, Target.uniform(k, log.n_arms)),
-        _estimated(f"the {k} best, chosen on other rounds", second, best),
+        _estimated(random, whole, Target.uniform(k, log.n_arms)),
+        _estimated(f"{chosen}, chosen on other rounds", second, best),
     ]
 
 
