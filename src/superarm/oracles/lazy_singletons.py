@@ -119,7 +119,8 @@ class LazySingletons:
             # A declaration that an audit shows to be wrong is corrected, and the set is found anew.
             if not (is_audited and now.audit(arms)):
                 break
-        warn_of_equal(known, theta, now.lower, now.upper)
+        if known.audits.rounds == 1:
+            warn_of_equal(known, theta, now.lower, now.upper)
         found = now.lower, now.upper, now.evaluations, certified
         self.report = LazySingletonsReport(*found, known.audits.made, known.audits.drawn)
         return arms
@@ -132,10 +133,7 @@ class LazySingletons:
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, for the reward of the next ``select``."""
         check_state(state, "LazySingletons", "memory")
-        if state["memory"] is None:
-            self.forget()
-            return
-        self._known = from_state(state, self.n_points)
+        self._known = None if state["memory"] is None else from_state(state, self.n_points)
         self._reward = None
 
     def forget(self) -> None:

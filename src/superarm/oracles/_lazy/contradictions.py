@@ -88,8 +88,8 @@ def correct(
 def warn_of_equal(
     known: SingleArms, theta: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> None:
-    """Warn in the first round if arms of different means are all worth the same alone."""
-    if known.audits.rounds > 1 or len(theta) < _ENOUGH or np.ptp(theta) == 0:
+    """Warn if arms of different means are all known to be worth the same alone."""
+    if len(theta) < _ENOUGH or np.ptp(theta) == 0:
         return
     # Means that differ so much may change values by so much, and rounding by far less.
     if upper.max() - lower.min() <= _SAME * known.lipschitz.max() * np.ptp(theta):
