@@ -50,6 +50,16 @@ def test_what_is_not_listed_is_said(visit, server, other, bandit):
     page.get_by_text("Decisions from the edge are not in this chart.").wait_for()
 
 
+def test_a_list_of_long_decisions_ends_early(visit, other, bandit):
+    one = decide(other, bandit)
+    page = visit()
+    listed = {"decisions": [{**one, "status": "open", "outcomes": {}}], "next": "7"}
+    page.route("**/decisions?*", lambda route: route.fulfill(json=listed))
+    page.goto(page.url + f"#/b/{bandit['id']}")
+    page.get_by_text("Older decisions are not listed").wait_for()
+    assert page.get_by_text("Show more").count() == 0
+
+
 def test_a_bandit_whose_reward_has_no_estimates(visit, bandit):
     page = visit()
     point = {"round": 1, "time": 1.0, "estimate": None, "evaluations": 3, "told": 1}
