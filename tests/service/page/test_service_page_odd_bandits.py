@@ -24,6 +24,9 @@ def test_long_names_do_not_widen_the_page(visit, other):
     page = visit(f"/#/b/{bandit['id']}")
     wait_for_text(page.locator(".verdict"), "Not done yet. The best so far:")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.get_by_role("button", name="Delete…").click()
+    dialog = page.get_by_role("dialog")
+    assert dialog.evaluate("dialog => dialog.scrollWidth <= dialog.clientWidth")
 
 
 def test_names_that_are_folders_in_an_address_are_not_sent(visit, other):
