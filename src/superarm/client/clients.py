@@ -55,7 +55,8 @@ def _awaited(
 class Client:
     """A client of the service with blocking calls. Threads may share one client.
 
-    In a forked process, a copy of a client opens connections of its own.
+    In a forked process, a copy of a client opens connections of its own, unless it has a
+    ``transport`` of yours.
 
     Parameters
     ----------
