@@ -1,14 +1,14 @@
 """How much policies learn from few outcomes: `sa.thompson` on problems it was not made for.
 
     python benchmarks/learning.py [PART ...] [--runs N] [--workers N] [--quick]
-                                  [--out docs/learning.json] [--picture docs/learning.svg]
+                                  [--out docs/learning.json]
 
 ``table``: gaps closed on the problems of `learning_latest.py`, over paired runs. ``before``: on the
 problems of `learning_problems.py` and `learning_fresh.py`, whose misses led to the present policy.
 ``paper``: regret and evaluations per round at the paper's size. ``speed``: milliseconds per round
 with many arms, and ``arrivals``: a catalogue whose arms come and go; both are in
 `learning_parts.py`. ``gaussian``: measured outcomes, against a Gaussian hierarchy with learned
-variances. Results are added to the file ``--out``, and the picture is drawn from it.
+variances. Results are added to the file ``--out``.
 
 docs/learning.json has rows of several calls. All parts but ``speed`` were played again in one call,
 on another machine with Python 3.12 and numpy 2.5: all 1,456 runs gave the recorded gaps and
@@ -33,11 +33,9 @@ from lazy_singletons import MONOTONE, Declares
 from learning_fresh import FRESH
 from learning_latest import LATEST
 from learning_parts import arrivals, arrivals_table, speed, speed_table
-from learning_picture import picture
 from learning_problems import PROBLEMS as FIRST
 from learning_problems import gap_closed
 from superarm.cli.common import as_rich
-from superarm.reporting.figures import render
 from superarm.reporting.statistics import mean_interval, paired_ratio
 from superarm.reporting.tables import Table
 
@@ -247,7 +245,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="2 runs of 30 rounds, few arms")
     parser.add_argument("--out", type=Path, help="a JSON file; other parts in it are kept")
-    parser.add_argument("--picture", type=Path, help="an SVG file of the table")
     options = parser.parse_args(arguments)
     if options.quick:
         options.runs = QUICK_RUNS
@@ -257,9 +254,6 @@ def main(arguments: list[str] | None = None) -> None:
         Console(width=160).print(as_rich(SHOWN[part](known[part])))
         if options.out:
             options.out.write_text(json.dumps(known, indent=1) + "\n")
-    if options.picture:
-        found = gaps(known["table"])
-        options.picture.write_text(render(lambda figure: picture(found, figure), size=(5.6, 7.5)))
 
 
 if __name__ == "__main__":

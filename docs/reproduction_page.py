@@ -224,11 +224,14 @@ def main() -> None:
     found = results()
     if wrong := [sentence for sentence, holds in said(found).items() if not holds]:
         print("The rows do not say so, and the prose must change:", *wrong, sep="\n  ")
-    for path in (PAGE, REPORT):
-        path.write_text(page(found, path))
+    pages = {path: page(found, path) for path in (PAGE, REPORT)}
+    for path, text in pages.items():
+        path.write_text(text)
     README.write_text(headline(found, README.read_text()))
     for name, one in found.findings.items():
-        (HERE / f"{name.replace('_', '-')}.svg").write_text(render(one.draw))
+        picture = f"{name.replace('_', '-')}.svg"
+        if any(picture in text for text in pages.values()):
+            (HERE / picture).write_text(render(one.draw))
 
 
 if __name__ == "__main__":

@@ -138,6 +138,12 @@ def test_the_changelog_has_this_version():
     )
 
 
+def test_every_picture_is_on_a_page():
+    texts = "".join(page.read_text() for page in PAGES)
+    pictures = [*(ROOT / "docs").glob("*.svg"), *(ROOT / "docs").glob("*.png")]
+    assert [picture.name for picture in pictures if f"({picture.name})" not in texts] == []
+
+
 def test_pages_speak_of_the_project_alone():
     """No page contains the address of a private machine or folder."""
     for page in PAGES:

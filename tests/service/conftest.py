@@ -1,4 +1,4 @@
-"""One PostgreSQL per test process, and a database of its own for each test."""
+"""Databases of tests, a client, and one PostgreSQL per test process."""
 
 import uuid
 
@@ -6,6 +6,20 @@ import psycopg
 import pytest
 
 import postgres
+from serving import client_of
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where an SQLite database is, or will be."""
+    return tmp_path / "bandits.db"
+
+
+@pytest.fixture
+def client(path):
+    """A client of a service on this database."""
+    with client_of(path) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -73,7 +73,7 @@ class Probe:
     n_noisy: int = 0  # how many values the noise of the comparison comes from; 0: all
 
     def witness(self) -> Witness:
-        """The same as plain data, with the arms in the order of the evaluations."""
+        """The probe as plain data, with the arms in the order of the evaluations."""
         orders = [np.argsort(arms) if self.sort else np.arange(len(arms)) for arms in self.sets]
         sets = [arms[order] for arms, order in zip(self.sets, orders, strict=True)]
         means = [row[order] for row, order in zip(self.means, orders, strict=True)]
@@ -104,9 +104,14 @@ def probe(
     return Probe(list(sets), list(means), numbers, float(excess), what, sort, n_noisy)
 
 
-def same(arms: IndexArray, means: FloatArray, values: Sequence[float]) -> Probe | None:
-    """Answers to the same question."""
-    n, what = len(values), "the same set at the same means has another value"
+def same(
+    arms: IndexArray,
+    means: FloatArray,
+    values: Sequence[float],
+    what: str = "the same set at the same means has another value",
+) -> Probe | None:
+    """Answers that should be equal, to questions about one set at the same means."""
+    n = len(values)
     return probe([arms] * n, [means] * n, values, max(values) - min(values), what)
 
 

@@ -45,31 +45,25 @@ class Required:
         shuffled, there = draw.rng.permutation(len(arms)), draw.move(means)
         theta, other = draw.means(draw.n_arms), draw.means(draw.n_arms)
         theta[arms] = other[arms] = means
-        sets = [arms, arms[shuffled], arms, arms]
-        rows = [means, means[shuffled], there, means]
+        sets, rows = [arms, arms[shuffled], arms], [means, means[shuffled], there]
         if len(more):
-            sets.insert(3, np.append(arms, more))
-            rows.insert(3, np.append(means, 0.0))
+            sets.append(np.append(arms, more))
+            rows.append(np.append(means, 0.0))
         # The first question comes again at the end: a reward may remember the last one.
-        values = yield singles(sets, rows, [True, False] + [True] * (len(sets) - 2))
-        first = yield batch([arms], theta)
-        second = yield batch([arms], other)
-        base, batched = values[0], float(first[0])
-        twice, here = [arms] * 2, [means] * 2
+        sort = [True, False] + [True] * (len(sets) - 1)
+        values = yield singles([*sets, arms], [*rows, means], sort)
+        (batched,) = yield batch([arms], theta)
+        (elsewhere,) = yield batch([arms], other)
+        base = values[0]
         found: Findings = {
             "deterministic": same(arms, means, [base, values[-1]]),
-            "batch = single": probe(
-                twice,
-                here,
-                [batched, base],
-                abs(batched - base),
-                "a batch and a single call differ",
+            "batch = single": same(
+                arms, means, [batched, base], "a batch and a single call differ"
             ),
-            "mean-only": probe(
-                twice,
-                here,
-                [batched, float(second[0])],
-                abs(batched - float(second[0])),
+            "mean-only": same(
+                arms,
+                means,
+                [batched, elsewhere],
                 "in a batch the value changes with the means of arms outside the set",
             ),
             "order": probe(

@@ -37,7 +37,7 @@ def n_clean() -> int:
 
 
 def doubt(n_probes: int) -> float:
-    """The probability that so many probes are clean although more than the share violates."""
+    """The probability that this many probes are clean although more than the share violates."""
     return (1 - settings.SHARE) ** n_probes
 
 
@@ -54,7 +54,7 @@ def rate_fixed(n_probes: int, n_violated: int) -> float | None:
 
 
 def rate_anytime(n_probes: int, n_violated: int) -> float | None:
-    """The same for probes that stop at any time, for any reason.
+    """A bound as `rate_fixed` gives, for probes that stop at any time, for any reason.
 
     Without a violation it is the same bound: it is ever below the true share p only if the first
     n probes are clean for the first n with (1 - p)^n < delta, which has a smaller probability than
@@ -109,7 +109,7 @@ class Noise:
         return self.largest > 0 and self._freedom < _ENOUGH
 
     def allowed(self, n_values: int) -> float:
-        """What noise may add to a sum or difference of so many values."""
+        """What noise may add to a sum or difference of this many values."""
         if not self.largest:
             return 0.0
         std = math.sqrt(self._squares / self._freedom)

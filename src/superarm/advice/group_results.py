@@ -72,7 +72,7 @@ class GroupSearch:
     evaluations: int
 
     def repeated(self, times: int) -> GroupSearch:
-        """The same, where every value took so many evaluations."""
+        """The results of a search in which every value took ``times`` evaluations."""
         return replace(self, evaluations=times * self.evaluations)
 
     def shown(self) -> str:

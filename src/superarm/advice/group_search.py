@@ -234,40 +234,44 @@ class InteractionSearch:
 
     def _better(self, group: IndexArray, *, together: bool) -> Probe | None:
         """A set that is better than that of the k arms worth most alone, because of the group."""
-        best: Probe | None = None
-        for share in _LOWER:
-            theta, alone = self._theta.copy(), self._alone.copy()
+        if not together:
             # Arms that are bad together matter where both are picked, at the highest means.
-            theta[group] = share * theta[group] if together else 1.0
-            ask = batch([np.array([arm]) for arm in group], theta, split=True)
-            if self._left() < len(group) + 4 * self.k:
-                return best
-            (alone[group],) = self._ledger.evaluate.answer([ask])
-            ranked = np.argsort(-alone, kind="stable").astype(np.intp)
-            top, others = ranked[: self.k], ranked[~np.isin(ranked, group)]
-            if together:
-                rivals = [np.append(group, others[: self.k - len(group)])]
-            else:
-                spare = others[~np.isin(others, top)][:1]
-                rivals = [np.append(top[top != arm], spare) for arm in group if arm in top]
-            sets = [top, *rivals]
-            (values,) = self._ledger.evaluate.answer([batch(sets, theta, split=True)])
-            if len(sets) > 1:
-                pick = 1 + int(np.argmax(values[1:]))
-                pair, both = [float(values[0]), float(values[pick])], [top, sets[pick]]
-                what = (
-                    f"another set is better than the {self.k} arms that are worth most alone, "
-                    f"because some arms interact"
-                )
-                # Noise also decides which arms seem to be worth most alone: two more values.
-                found = probe(
-                    both, [theta[one] for one in both], pair, pair[1] - pair[0], what, n_noisy=4
-                )
-                if found is not None and (best is None or found.excess > best.excess):
-                    best = found
-            if not together:
-                break
-        return best
+            return self._rival(group, 1.0, together=False)
+        found = [self._rival(group, share * self._theta[group], together=True) for share in _LOWER]
+        return max(filter(None, found), key=lambda one: one.excess, default=None)
+
+    def _rival(
+        self, group: IndexArray, means: FloatArray | float, *, together: bool
+    ) -> Probe | None:
+        """The k arms worth most alone, and a better set with the group, or with an arm less of it.
+
+        ``means`` are those of the arms of the group. None if the budget or an answer is missing.
+        """
+        if self._left() < len(group) + 4 * self.k:
+            return None
+        theta, alone = self._theta.copy(), self._alone.copy()
+        theta[group] = means
+        ask = batch([np.array([arm]) for arm in group], theta, split=True)
+        (alone[group],) = self._ledger.evaluate.answer([ask])
+        ranked = np.argsort(-alone, kind="stable").astype(np.intp)
+        top, others = ranked[: self.k], ranked[~np.isin(ranked, group)]
+        if together:
+            rivals = [np.append(group, others[: self.k - len(group)])]
+        else:
+            spare = others[~np.isin(others, top)][:1]
+            rivals = [np.append(top[top != arm], spare) for arm in group if arm in top]
+        (values,) = self._ledger.evaluate.answer([batch([top, *rivals], theta, split=True)])
+        if not rivals:
+            return None
+        best = int(np.argmax(values[1:]))
+        both, pair = [top, rivals[best]], [float(values[0]), float(values[1 + best])]
+        what = (
+            f"another set is better than the {self.k} arms that are worth most alone, because some "
+            f"arms interact"
+        )
+        # Noise also decides which arms seem to be worth most alone: two more values.
+        excess = pair[1] - pair[0]
+        return probe(both, [theta[one] for one in both], pair, excess, what, n_noisy=4)
 
     def _values(self, sets: Sequence[IndexArray]) -> FloatArray:
         """The values of sets at the theta of the search."""

@@ -61,7 +61,7 @@ def mean_only(draw: RandomInputs) -> Asking:
     second = yield batch([arms], other)
     values = [float(first[0]), float(second[0])]
     what = "in a batch the value changes with the means of arms outside the set"
-    return probe([arms] * 2, [theta[arms]] * 2, values, abs(values[1] - values[0]), what)
+    return same(arms, theta[arms], values, what)
 
 
 def order(draw: RandomInputs) -> Asking:

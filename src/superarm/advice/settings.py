@@ -20,5 +20,6 @@ N_GREEDY = 2
 RESTARTS = 2
 # Of a value: less is not worth another oracle or a warning.
 LOSES = 0.02
-# After so many failures of one kind, an inspection ends if this share of all evaluations failed.
+# An inspection ends after this many failures of one kind, if they are this share of all
+# evaluations.
 N_FAILURES, FAILING = 10, 0.9

@@ -24,7 +24,7 @@ class HasBetas(Protocol):
 
 
 class SharesScores(HasBetas, Protocol):
-    """The same, where arms may share a part of the draw."""
+    """A belief with Beta distributions whose arms may share a part of the draw."""
 
     shared: float
 

@@ -16,7 +16,7 @@ _LOG_STRENGTH = (-3.0, 9.0)
 _SIGMA = 2.0
 # Steps of the search, from first to last: 0.04 is far below the uncertainty of the estimate.
 _FIRST_STEP, _LAST_STEP, _MOST_MOVES = 0.6, 0.04, 60
-# With more distinct counts, so many arms stand for all: enough for two digits of a and b.
+# With more distinct counts, this many arms stand for all: enough for two digits of a and b.
 _MOST_ARMS = 10_000
 # The share of arms from the wide prior is guessed as 1 in 10, with the weight of 10 arms.
 _WIDE_ARMS, _GUESSED_ARMS = 1.0, 10.0

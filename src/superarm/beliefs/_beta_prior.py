@@ -15,7 +15,7 @@ _ROUNDING = 1e-6  # a prior of 0.1 plus 10^6 coins is no whole number more than 
 
 
 def kept_prior(prior: tuple[ArrayLike, ArrayLike]) -> Prior:
-    """The same prior as arrays of its own, of shape () or (n_arms,)."""
+    """A copy of the prior as arrays, of shape () or (n_arms,)."""
     return np.array(prior[0], np.float64), np.array(prior[1], np.float64)
 
 

@@ -66,9 +66,9 @@ def has_tie(ordered: FloatArray) -> bool:
 
 
 def largest(of: IndexArray, values: FloatArray, k: int) -> tuple[IndexArray, bool]:
-    """Those with the k largest values, the largest first, and whether that is all there is to know.
+    """The places of the k largest values, the largest first, and whether the order is strict.
 
-    All, as they are, if there are no more than k. With ties among the first k + 1, their order
+    All places, as they are, if there are no more than k. With ties among the first k + 1, the order
     depends on the processor.
     """
     if len(of) <= k:

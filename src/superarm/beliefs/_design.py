@@ -13,18 +13,18 @@ from superarm.core.states import as_saved_array
 from superarm.core.warn import warn_user
 
 Structure = Literal["shared", "bilinear", "disjoint"]
-# New arms are cut at so many widths of a column, so that a wrong unit cannot break the sums.
+# New arms are cut at this many widths of a column, so that a wrong unit cannot break the sums.
 _MOST_WIDTHS = 1e3
 # Contexts beyond this are centred at the first one: sums of squares about 0 would lose its digits.
 _FAR = 1e3
-# Contexts are cut at so many widths until the next scaling: squares of more would make the sums
+# Contexts are cut at this many widths until the next scaling: squares of more would make the sums
 # singular. The first context has no scaling yet, and is divided by its size if that is larger.
 _MOST_CONTEXT_WIDTHS = 1e5
-# Once so many contexts decided the scale, a number that is far from the others is cut at fewer
+# Once this many contexts decided the scale, a number that is far from the others is cut at fewer
 # widths, 20 standard deviations: a single wrong one would decide the scale, and outweigh thousands
-# of others. Numbers that are far in so many rounds in a row are no mistake, but another unit.
+# of others. Numbers that are far in this many rounds in a row are no mistake, but another unit.
 _ENOUGH, _FAR_WIDTHS, _ANOTHER_UNIT = 20, 10.0, 3
-# A feature is wrong, or needs a logarithm, if it is so many times farther from the median than this
+# A feature is wrong, or needs a logarithm, if it is this many times farther from the median than a
 # share of the others.
 _WRONG, _USUAL = 1e6, 0.9
 # Larger numbers are refused, since sums of their squares could overflow.

@@ -95,9 +95,9 @@ class LargeOfSamples:
     def others(
         self, scores: FloatArray, level: FloatArray, known: tuple[IndexArray, IndexArray]
     ) -> tuple[IndexArray, IndexArray]:
-        """Of rows of scores, what may be as large as the level of the row: rows and columns.
+        """The rows and columns of scores whose values may be as large as the level of their row.
 
-        Without those that are known: rows and columns, too.
+        Without the ``known`` ones, which are rows and columns, too.
         """
         table, (x, is_usable) = self._columns, _usable(level)
         margin = 1 - x

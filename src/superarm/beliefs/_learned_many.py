@@ -19,9 +19,9 @@ from superarm.beliefs.learned_prior import N_PARTS, next_fit
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_k
 
 _FEWEST = 4  # samples that take less time at once than one by one
-# A place of a set takes about as long as so many arms of a whole sample; the same for many samples.
+# A place of a set takes about as long as this many arms of a whole sample, also in many samples.
 ARMS_PER_PLACE, _ARMS_PER_PLACE_AT_ONCE = 8, 4
-# Up to so many arms that change, and so many per arm, take less time than new groups.
+# Up to this many changed arms, and changes per arm, take less time than new groups.
 _MOVES, _MOVES_PER_ARM = 50, 0.04
 
 if TYPE_CHECKING:

@@ -25,11 +25,11 @@ BLOCK = 4096
 SLACK = 1e-9
 # The radius that arms are ordered for, in deviations of a draw: few draws are further away.
 _FURTHER = 1.15
-# Weights within so many radii of remembered ones are those of the same context, learned better.
+# Weights within this many radii of remembered ones belong to the same context, learned better.
 _SAME = 2.0
-# To remember anew costs as much as so many rounds that score all arms. While bounds exclude less
-# than half of the arms, it is worth so many times as many rounds; and twice as many each time, up
-# to a limit, while bounds help in few rounds, since contexts rarely come near a remembered one.
+# To remember anew costs as much as _COST rounds that score all arms. While bounds exclude less than
+# half of the arms, this is done once in _RARELY times as many rounds. While bounds help in few
+# rounds, because contexts rarely come near a remembered one, the wait doubles up to _MOST_RARELY.
 _COST, _RARELY, _MOST_RARELY, _FEW_ROUNDS = 20.0, 4.0, 64.0, 0.05
 # The relative error of a sum of squares in float32, for any number of columns that fits in memory.
 _NARROW = 1e-3

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MIDDLE = 0.5
 # How far values beyond 0 and 1 may be from it, to stay in order where many are cut.
 _APART = 1e-9
-# Up to so many arms, a whole sample is drawn faster than the k largest of it.
+# Up to this many arms, a whole sample takes less time than its k largest values.
 _FEW = 20_000
 
 

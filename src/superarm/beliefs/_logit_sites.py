@@ -11,7 +11,7 @@ import numpy as np
 from superarm.core.arguments import FloatArray
 from superarm.core.special import expit, log_expit
 
-# With so many nodes the moments are good to three digits, for any counts.
+# This many nodes give the moments to three digits, for any counts.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 # Newton's steps to the mode: how many, how long, and when it is close enough for the nodes.
 _N_STEPS, _LONGEST, _CLOSE = 12, 2.0, 1e-3

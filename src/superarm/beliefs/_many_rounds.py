@@ -43,7 +43,7 @@ class Rounds(NamedTuple):
     def _of_lists(
         cls, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], n_arms: int
     ) -> Rounds | None:
-        """The same for lists of numbers, all checked at once; None if one may be refused."""
+        """Feedback in lists of numbers, all checked at once; None if one may be refused."""
         lists: tuple[Any, Any] = arms, outcomes
         if not all(type(row) is list for given in lists for row in given):
             return None

@@ -31,7 +31,7 @@ _N_PLACES = 24
 _REACH = (-3.0, 5.0)  # levels are placed for common scores between, in standard deviations
 _HOPELESS = 8.0  # an own score that no sample has; its probability is below that of rounding errors
 _FAR = 3.0  # own scores, in standard deviations
-_FEW = 8  # with so many arms per place or fewer, all quantiles are computed
+_FEW = 8  # with at most this many arms per place, all quantiles are computed
 _LIKELY = 0.25  # arms that exceed a level more often than this get a score in every sample
 _ROWS, _BLOCK = 1000, 1 << 23  # samples, and scores, at a time, to bound the memory
 
@@ -75,7 +75,7 @@ class ManyTops:
     law: SharedScores
 
     def draw(self, n: int, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
-        """Of each of n samples the k arms of the largest values, and these: shape (n, k) each.
+        """The k arms of the largest values of each of n samples, and these values: (n, k) each.
 
         The arms are ascending. A tie at the k-th place is broken at random.
         """

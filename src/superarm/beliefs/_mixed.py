@@ -122,7 +122,7 @@ class MixedModel:
         return self.completed((rows @ weights.T).T, weights)
 
     def completed(self, values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The same, where ``values`` are the products of the rows with w; they are changed."""
+        """What `given` returns. ``values``, the products of the rows with w, are changed."""
         seen = self.seen
         # Without contexts the same as below, without a product.
         expected = (
@@ -139,7 +139,7 @@ class MixedModel:
         return (self.row_sums[self.seen] @ weights.T).T
 
     def own_var(self, counts: FloatArray) -> FloatArray:
-        """The variances of u_i given w, for arms with so many outcomes."""
+        """The variances of u_i given w, for arms with these numbers of outcomes."""
         return self._ratio(counts) * self.variances.noise
 
     def moments(self, arms: IndexArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:

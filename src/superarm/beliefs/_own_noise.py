@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.special import ndtr, ndtri
 
-# About so many arms of a round have a normal number above the level that bounds all others.
+# About this many arms of a round have a normal number above the level that bounds all others.
 _N_LARGE = 500
 
 

@@ -100,7 +100,7 @@ class Moments:
         return Scaling(self.mean, np.where(varies & (self.is_coin == 0), 2 * std, 1.0))
 
     def state(self) -> dict[str, Any]:
-        """As plain JSON."""
+        """The scales as plain JSON."""
         columns = {name: getattr(self, name).tolist() for name in ("mean", "squares", "is_coin")}
         return {"n_rows": self.n_rows, **columns}
 

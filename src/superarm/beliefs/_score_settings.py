@@ -59,7 +59,7 @@ class ScoreSettings:
         """
         to_come = rounds + 1 + more if self.horizon is None else max(1.0, self.horizon - rounds)
         if discount < 1:
-            # What is learned is forgotten after so many rounds, so it can't be used for longer.
+            # What is learned is forgotten after this many rounds, so it can't be used for longer.
             to_come = min(to_come, 1 / (1 - discount))
         return self.optimism * np.log1p(LOOK_AHEAD * to_come * per_outcome)
 

@@ -82,7 +82,7 @@ class AtScores(Protocol):
         """The values at some scores, one per posterior."""
 
     def value(self, place: int, score: float) -> float:
-        """The same for one posterior."""
+        """The value of one posterior at a score."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class PlainPosteriors:
         return beta_at(self.a, self.b, scores)
 
     def value(self, place: int, score: float) -> float:
-        """One of them."""
+        """The quantile of one posterior at Phi(score)."""
         return beta_value(self.a.item(place), self.b.item(place), score)
 
 
@@ -151,7 +151,7 @@ class MixedPosteriors:
         return values
 
     def value(self, place: int, score: float) -> float:
-        """One of them."""
+        """The quantile of one posterior at Phi(score)."""
         value = beta_value(self.a.item(place), self.b.item(place), score)
         tail, weight = float(ndtr(-(score + self.lift.item(place)))), self.weight.item(place)
         if tail < weight:

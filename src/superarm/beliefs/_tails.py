@@ -146,7 +146,7 @@ class SomeBounds(Bounds):
         self._large, self._level, self._known = large, level, known
 
     def promising(self, level: float, n_drawn: FloatArray, k: int) -> IndexArray:
-        """As above. Values of arms are below those of their groups where outcomes are measured."""
+        """As `Bounds.promising`. Measured outcomes give arms lower values than their groups."""
         if level < self._level:
             new = self._large.above(level, self.scores, self._known)
             self.change(new, self.scores.take(new))

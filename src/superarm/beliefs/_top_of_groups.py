@@ -16,7 +16,7 @@ from superarm.core.special import ndtri_exp
 
 _ALL = slice(None)
 _SLACK = 1e-9  # more than the rounding of values
-# The bounds of so many groups cost about as much as to find out which are needed.
+# Bounds of this many groups cost about as much as finding out which groups need one.
 _FEW_GROUPS = 16
 # Seeded results of sets with fewer places must stay as they are.
 _MANY_PLACES = 500
@@ -89,9 +89,9 @@ class TopOfGroups:
     def _draw_of_first(
         self, race: Race, bounds: Bounds, common: float, *, rng: np.random.Generator
     ) -> tuple[IndexArray, FloatArray]:
-        """The same, with the same draws, where all values come from the groups with k bounds.
+        """What `draw` gives if the values of arms are the bounds of their groups; same draws.
 
-        That is so if the values of arms are the bounds of their groups. Numbers instead of arrays,
+        Then all values come from the groups with the k largest bounds. Numbers instead of arrays,
         because there are few: k arms, and some more of groups that have many.
         """
         first, k = bounds.first.tolist(), len(bounds.first)
@@ -125,7 +125,7 @@ class TopOfGroups:
         return self.bounds.value(group, self._score(group, race.log_u.item(group), common))
 
     def _score(self, group: int, log_u: float, common: float) -> float:
-        """One of `_scores`."""
+        """The score of one group, as in `_scores`."""
         score = self.shift.item(group) + common
         if (own_std := self.scores.own_std) > 0:
             is_held = self.held.item(group)

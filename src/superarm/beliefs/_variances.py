@@ -26,7 +26,7 @@ _OWN, _COLUMNS = 0.04, 0.01
 _COLUMN_VAR = 0.25
 # The noise variance that is expected beforehand, worth two outcomes, and the least one.
 _NOISE, _NOISE_WEIGHT, _LEAST_NOISE = 0.02, 2.0, 1e-6
-# The variances are learned first after so many outcomes, and again when they are a quarter more.
+# After this many outcomes the variances are learned first, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
 
 

@@ -19,7 +19,7 @@ from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_k
 from superarm.core.k_of_m import top_k
 
-# A place of a set takes about as long as so many arms of a whole sample.
+# A place of a set takes about as long as this many arms of a whole sample.
 _ARMS_PER_PLACE = 16
 
 

@@ -257,7 +257,7 @@ class LearnedBetaBelief:
         return self._rise(self._learned().per_known(counts, self.prior))
 
     def _rise(self, per_known: FloatArray) -> FloatArray:
-        # So many rounds give each arm one outcome.
+        # After this many rounds, each arm has one outcome on average.
         more = self.n_arms * self.outcomes.rounds / max(1.0, self._n_outcomes)
         return self.scores.rise(per_known, self.outcomes.rounds, more=more)
 
@@ -270,7 +270,7 @@ class LearnedBetaBelief:
         return (self._streaks[arms] >= self.stay_after) & (self.stay_after > 0)
 
     def _columns(self, arms: IndexArray | slice) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Of some arms: counts, sums rounded up, and whether the belief stays with them.
+        """The counts of some arms, their sums rounded up, and whether the belief stays with them.
 
         Arms that agree in these form a group. Its posterior bounds theirs, and for outcomes of 0
         and 1 it is theirs.

@@ -18,14 +18,14 @@ WIDE = (1.0, 1.0)  # the prior of arms that are not like the others
 # coarser steps more arms are drawn in vain.
 PER_OUTCOME = 16
 N_PARTS = 11  # what `LearnedPrior.of_groups` returns
-# The prior is fitted first after so many outcomes, and again when they are a quarter more.
+# After this many outcomes the prior is fitted first, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
 _LEVEL = 0.95  # the share of arms that the prior is described by
 _SHOWN = 0.01  # a smaller share of arms from the wide prior is not mentioned
 
 
 def next_fit(n_fitted: float) -> float:
-    """How many outcomes there have to be for the fit after one to so many outcomes."""
+    """How many outcomes the next fit needs, after a fit to this many outcomes."""
     return max(_FIRST_FIT, _GROWTH * n_fitted)
 
 
@@ -89,7 +89,7 @@ class LearnedPrior:
         return [a, b, wide_a, wide_b, weight, *scales, mean, std, *per_known]
 
     def of_group(self, count: float, total: float, *_: float) -> tuple[float, ...]:
-        """The same numbers for one group, whose sum is in steps."""
+        """What `of_groups` gives, for one group whose sum is in steps."""
         d, share = self.dispersion, self.wide_share
         successes, failures = total / d, max(count - total, 0.0) / d
         a, b = self.beta[0] + successes, self.beta[1] + failures
@@ -137,7 +137,7 @@ class LearnedPrior:
         return LearnedPrior(beta, dispersion, share)
 
     def interval(self, level: float = _LEVEL) -> tuple[float, float]:
-        """What so many arms are between."""
+        """The ends of an interval that has this share of the arms."""
         low, high = self.given(np.zeros(1), np.zeros(1)).interval(level)
         return float(low[0]), float(high[0])
 

@@ -28,7 +28,7 @@ from superarm.core.showing import one_line
 from superarm.core.special import expit
 from superarm.core.states import as_saved_number, refusing
 
-# The variances are learned first after so many outcomes, and again when they are a quarter more.
+# After this many outcomes the variances are learned first, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
 # Passes over the arms of an update, and over all arms after each step of the variances.
 _N_PASSES = 2

@@ -51,11 +51,11 @@ class EdgeBandit:
     clock
         Returns seconds since 1970.
     every
-        Sync in a thread of its own, at least once in so many seconds, and more often while the
+        Sync in a thread of its own, at least once in this many seconds, and more often while the
         bandit is young. None to call `sync` yourself.
     share
-        With ``every``: a sync is due when all clients together have probably made so many decisions
-        since the snapshot, as a share of the decisions that it knows.
+        With ``every``: a sync is due when all clients together have probably made this share of the
+        decisions that the snapshot knows.
     least
         With ``every``: the shortest time between two syncs, in seconds.
 

@@ -18,7 +18,7 @@ class WorksInBulk(Protocol):
     def sample_top_many(
         self, n: int, k: int, *, rng: np.random.Generator
     ) -> tuple[IndexArray, FloatArray]:
-        """Of each of n independent samples what ``sample_top`` returns: shape (n, k) each."""
+        """What ``sample_top`` returns, for each of n independent samples: shape (n, k) each."""
 
     def update_many(
         self, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], *, rng: np.random.Generator

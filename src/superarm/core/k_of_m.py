@@ -225,7 +225,7 @@ def as_feasible(k: int | FeasibleSets, n_arms: int) -> FeasibleSets:
 
 
 def as_k_of_m(k: int | FeasibleSets, n_arms: int, *, instead: str = "") -> KOfM:
-    """The same for oracles that choose among all sets of k arms only: other sets are refused.
+    """`as_feasible` for oracles that choose among all sets of k arms; refuses other sets.
 
     ``instead`` says what to use for them.
     """

@@ -119,9 +119,9 @@ class Policy:
         feasible: KOrSets | None = None,
         context: ArrayLike | None = None,
     ) -> tuple[IndexArray, Sample]:
-        """The same as ``ask``, and theta as far as the oracle looked at it."""
+        """The arms that ``ask`` returns, and theta as far as the oracle looked at it."""
         if (look := LOOK.get()) is not None:
-            look()  # as in `may_stop`
+            look()  # raises if the caller wants to stop: see `may_stop`
         sets = self.feasible
         if feasible is not None and feasible is not sets:
             sets = as_feasible(feasible, self.reward.n_arms)

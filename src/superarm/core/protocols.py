@@ -115,7 +115,7 @@ class FeasibleSets(Protocol):
         """
 
     def for_arms(self, n_arms: int) -> FeasibleSets:
-        """The same for a problem of ``n_arms`` arms; refused if it is for another number."""
+        """These sets for a problem of ``n_arms`` arms; refused if they are for another number."""
 
     # The one question that every kind of sets answers: oracles that need more say so (`optional`).
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:

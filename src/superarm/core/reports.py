@@ -73,7 +73,7 @@ class Reports(Protocol):
     """The method of `Report`: `kind_has` is for Protocols that have methods only."""
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores | None:
-        """As in `Report`."""
+        """What the arms were ordered by, as in `Report`."""
 
 
 def best_first(

@@ -51,7 +51,7 @@ class ContextualReplay:
         return self.replay.n_arms
 
     def fresh(self) -> ContextualReplay:
-        """The same environment before its first pull, sharing the table; use one per run."""
+        """A copy before its first pull, sharing the table; use one per run."""
         other: Any = object.__new__(ContextualReplay)  # the contexts are known to be valid
         other.replay, other.contexts = self.replay.fresh(), self.contexts
         return other

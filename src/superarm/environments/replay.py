@@ -101,7 +101,7 @@ class ReplayEnvironment:
         return np.arange(self.n_rounds) if self._rows is None else self._rows
 
     def fresh(self) -> ReplayEnvironment:
-        """The same environment before its first pull, sharing the table; use one per run."""
+        """A copy before its first pull, sharing the table; use one per run."""
         # A shallow copy: the table is shared, and its checks are not repeated.
         other = copy.copy(self)
         other._played, other._n_orders, other._rows = 0, 0, None

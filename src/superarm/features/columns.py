@@ -16,7 +16,7 @@ import numpy as np
 from superarm.core.arguments import FloatArray
 from superarm.features.tables import is_missing
 
-# A number further from the mean than so many standard deviations is cut: one slip of a keyboard
+# A number further from the mean than this many standard deviations is cut: one slip of a keyboard
 # must not dominate a score.
 _MOST_STDS = 5.0
 _MOST = 1e100  # larger numbers are refused, since sums of their squares could overflow

@@ -103,17 +103,21 @@ def exactly(relation: Any) -> Any:
     # What connection.execute returns has neither types nor a way to change them.
     if not wide or len(kinds) < len(relation.columns):
         return relation
-    chosen = []
-    for name in kinds:
-        column = f'"{name.replace(chr(34), 2 * chr(34))}"'
-        if name in wide:
-            kind = "VARCHAR"
-            if wide[name][1] in (None, "0"):
-                test = f"coalesce(bool_and({column} BETWEEN {-_MOST} AND {_MOST}), true)"
-                kind = "BIGINT" if relation.aggregate(test).fetchall()[0][0] else kind
-            column = f"CAST({column} AS {kind}) AS {column}"
-        chosen.append(column)
+    columns = {name: f'"{name.replace(chr(34), 2 * chr(34))}"' for name in kinds}
+    chosen = [
+        _exact(relation, column, wide[name]) if name in wide else column
+        for name, column in columns.items()
+    ]
     return relation.project(", ".join(chosen))
+
+
+def _exact(relation: Any, column: str, kind: re.Match[str]) -> str:
+    """A wide column in SQL, as whole numbers of 64 bits if they all fit, or as texts."""
+    fits = kind[1] in (None, "0")  # no digits after the point
+    if fits:
+        test = f"coalesce(bool_and({column} BETWEEN {-_MOST} AND {_MOST}), true)"
+        fits = relation.aggregate(test).fetchall()[0][0]
+    return f"CAST({column} AS {'BIGINT' if fits else 'VARCHAR'}) AS {column}"
 
 
 def _is_relation(table: Any) -> bool:

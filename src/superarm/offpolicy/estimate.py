@@ -15,10 +15,10 @@ _FEW = 30  # with fewer effective rounds than this,
 _UNEVEN = 100  # or with fewer than this and than half of the log,
 _MOST_SHARE = 0.1  # or if one round contributes more than this share,
 _LEAST_MEAN, _MOST_MEAN = 0.8, 1.25  # or if the mean weight is not between these,
-_FAR = 3.0  # or so many standard errors from 1,
+_FAR = 3.0  # or this many standard errors from 1,
 _RARE = 0.02  # or if more than this share of the weight is on arms that hardly were sampled.
 # A log lacks overlap with the target, and is refused, if it has at least
-_LEAST_ROUNDS = 30  # so many rounds and
+_LEAST_ROUNDS = 30  # this many rounds and
 _UNSEEN = 0.05  # more than this share of the target's arms was never logged,
 _LEAST_EFFECTIVE = 5  # or fewer effective rounds than this are left,
 _LEAST_WEIGHT = 0.5  # or the mean weight is below this

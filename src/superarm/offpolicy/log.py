@@ -259,7 +259,7 @@ class Log:
         return f"Log({len(self)} rounds, {self.n_arms} arms{missing})"
 
     def filled(self, value: float) -> Log:
-        """The same with a value for the missing outcomes: 0 if silence means nothing happened."""
+        """A log with a value for missing outcomes: 0 if silence means that nothing happened."""
         outcomes = np.where(np.isnan(self.outcomes) & self.there, value, self.outcomes)
         return self._with(slice(None), outcomes)
 

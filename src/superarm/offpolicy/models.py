@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,17 +17,13 @@ from numpy.typing import ArrayLike
 from superarm.core import Belief
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_unit
 from superarm.core.contexts import uses_contexts
+from superarm.core.optional import HasMean
 from superarm.core.policy import belief_at
 from superarm.offpolicy.log import Log
 from superarm.offpolicy.target import Targets
 from superarm.offpolicy.weights import WeightedLog
 
 _BLOCK = 1 << 18  # how many means are computed at a time, to bound the memory
-
-
-@runtime_checkable
-class _HasMean(Protocol):
-    def mean(self) -> FloatArray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +164,7 @@ class _Learner:
     def means(self, t: int) -> FloatArray:
         """The means of all arms in a round."""
         now = self._at(t)
-        if not isinstance(now, _HasMean):
+        if not isinstance(now, HasMean):
             raise TypeError(
                 f"a belief as a model must have mean(), got a {type(self.belief).__name__}; "
                 f"use a LinearBelief, a LogisticBelief or a BetaBelief"

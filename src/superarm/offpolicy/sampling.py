@@ -106,7 +106,7 @@ class Propensities:
         return float(_std_error(np.array(self._count(arms)), self.n_samples))
 
     def counting(self, arms: ArrayLike) -> Propensities:
-        """The same with one more sample: the set that the policy decided for in the same state.
+        """These propensities with one more sample: the set that was decided in the same state.
 
         If the decision counts as a sample, none of its probabilities is 0, and their inverses are
         right on average: for an arm of probability p, the mean of
@@ -189,7 +189,7 @@ def _many_at_a_time(
     feasible: int | FeasibleSets | None,
     rng: np.random.Generator,
 ) -> Propensities | None:
-    """The same from many thetas at a time; None if belief, oracle or constraints cannot.
+    """Sets for many thetas at a time; None if belief, oracle or constraints cannot do this.
 
     No copies are needed, because ``sample_many`` and ``select_many`` change nothing.
     """

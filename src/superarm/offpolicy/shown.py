@@ -150,7 +150,7 @@ class ShownLog:
         return cells
 
     def log(self) -> Log:
-        """The same for estimates of other policies, which need the propensities."""
+        """The rows as a `Log`, for estimates of other policies, which need propensities."""
         if self.propensities is None:
             raise ValueError(
                 "estimates of other policies need the probability that each item was shown, got "

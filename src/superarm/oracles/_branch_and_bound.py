@@ -21,7 +21,7 @@ import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
 
-# So many sets are listed rather than bounded.
+# Up to this many sets are listed rather than bounded.
 _FEW_SETS = 1000
 # The most steps of the search for the tightest tangent, which takes about six.
 _STEPS = 40

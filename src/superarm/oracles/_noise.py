@@ -114,7 +114,7 @@ class Known:
         return radius(n, alpha, self.std)
 
     def off_pairs(self, answers: FloatArray, place: int, alpha: float, upper: float) -> FloatArray:
-        """The same for differences, whose variance is twice as large."""
+        """The boundary for differences, whose variance is twice as large."""
         n = np.full(answers.shape[1], float(len(answers)))
         return radius(n, one_sided(alpha), np.sqrt(2) * self.std)
 
@@ -167,7 +167,7 @@ class Symmetric:
         return solved(n, v, RHO * self.variance, alpha, reach, np.sqrt(n) * slope)
 
     def off_pairs(self, answers: FloatArray, place: int, alpha: float, upper: float) -> FloatArray:
-        """The same for differences, which may have less noise than two answers by themselves."""
+        """The boundary for differences, which may have less noise than two single answers."""
         if self.variance is None:
             return np.full(answers.shape[1], np.inf)
         differences = answers - answers[:, [place]]
@@ -224,7 +224,7 @@ class Bounded:
         return lines(v, np.asarray(alpha) / 2, self.high - self.low) / n
 
     def off_pairs(self, answers: FloatArray, place: int, alpha: float, upper: float) -> FloatArray:
-        """The same for differences, whose range is twice as wide."""
+        """The least line for differences, whose range is twice as wide."""
         self._check(answers)
         differences = answers - answers[:, [place]]
         before = np.vstack([np.zeros_like(differences[:1]), differences.cumsum(axis=0)[:-1]])

@@ -143,7 +143,7 @@ class Answers:
 
     @classmethod
     def of(cls, state: dict[str, Any], n_levels: int) -> Answers:
-        """What ``state()`` described, with so many levels."""
+        """What ``state()`` described, with this number of levels."""
         n_rows, n_cells = state["shape"]
         # Older states have no row of the empty set, which is the last one.
         if n_rows - len(state["rounds"]) not in (0, 1) or n_cells != 2**n_levels - 1:

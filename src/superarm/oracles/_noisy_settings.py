@@ -48,7 +48,7 @@ class NoisySettings:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ContestSettings(NoisySettings):
-    """The same for oracles of contests, whose error probability is shared among rounds."""
+    """Settings of oracles of contests, which share the error probability among rounds."""
 
     per: Per = "run"
 

@@ -17,17 +17,17 @@ _ABLE: set[tuple[type, Any]] = set()
 
 
 def extendable(oracle: object, feasible: FeasibleSets) -> Any:
-    """The same feasible sets, once it is clear that they can be built arm by arm."""
+    """These feasible sets, if they can be built arm by arm; refused otherwise."""
     return _able(oracle, feasible, Extendable, "extend, must and weights")
 
 
 def completable(oracle: object, feasible: FeasibleSets) -> Any:
-    """The same feasible sets, once it is clear that they can exchange an arm."""
+    """These feasible sets, if they can exchange an arm; refused otherwise."""
     return _able(oracle, feasible, Completable, "completed_by")
 
 
 def enumerable(oracle: object, feasible: FeasibleSets) -> Any:
-    """The same feasible sets, once it is clear that they can be listed."""
+    """These feasible sets, if they can be listed; refused otherwise."""
     return _able(oracle, feasible, Enumerable, "n_candidates and blocks")
 
 

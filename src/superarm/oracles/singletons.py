@@ -40,9 +40,9 @@ class SingletonsReport:
 class Singletons:
     """Oracle+: evaluates every arm alone and picks the k largest values (eq. baseline).
 
-    Exact if the reward is separable (assumption 6) and one set is best. n_arms evaluations per
-    round, and O(n_arms) time besides. Among other feasible sets than those of k arms, it picks the
-    set of the largest sum of values, which is exact for sums. Arms whose membership the sets
+    Exact if the reward is separable (assumption 6) and one set is best. Takes n_arms evaluations
+    per round, and O(n_arms) time besides. With constraints it picks the feasible set of the largest
+    sum of values, which is exact for sums. Arms whose membership the sets
     already decide are not evaluated. If the sets differ in size, the empty set is evaluated too,
     and a value is what an arm adds to it.
 

@@ -151,7 +151,7 @@ def _decide_one(decided: FloatArray, means: FloatArray, k: int, rng: np.random.G
     """Accept or reject the open arm that is farthest from the border."""
     arms = rng.permutation(np.flatnonzero(decided == _OPEN))
     arms = arms[np.argsort(-means[arms], kind="stable")]
-    n_left = k - int((decided == _ACCEPTED).sum())  # of the open arms, so many are accepted
+    n_left = k - int((decided == _ACCEPTED).sum())  # how many of the open arms are accepted
     if n_left in (0, len(arms)):
         decided[arms[0]] = _ACCEPTED if n_left else _REJECTED
         return

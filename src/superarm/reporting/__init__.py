@@ -1,7 +1,7 @@
 """What every study uses to show its results: statistics, pictures, tables, files, progress.
 
-Nothing here knows a bandit. The modules import matplotlib, Jinja2 and rich only when they draw or
-print.
+Only `figures` knows policies: the catalog gives them their colours. The modules import matplotlib,
+Jinja2 and rich only when they draw or print.
 """
 
 from __future__ import annotations

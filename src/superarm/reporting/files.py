@@ -42,7 +42,7 @@ def need(module: str, extra: str, why: str) -> None:
 
 
 def lacks(*modules: str) -> list[str]:
-    """Those of some modules that are not installed."""
+    """Which of some modules are not installed."""
     # Looked for, not imported: that would take long.
     return [module for module in modules if find_spec(module) is None]
 

@@ -21,7 +21,7 @@ class Table:
     title, caption
         Above and below the table in a terminal. A caption says which values are better.
     n_texts
-        So many columns from the left hold text; numbers follow, and are aligned to the right.
+        How many columns on the left hold text. The others hold numbers, aligned to the right.
     long
         Whether cells are sentences: then a terminal separates the rows by lines.
     """

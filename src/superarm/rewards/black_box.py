@@ -239,7 +239,7 @@ class BlackBox:
 
 
 def _showing(answers: Iterator[T], now: Round, n_each: int) -> Iterator[T]:
-    """The same answers, each counted in the round when it has come."""
+    """The answers as they come, each counted in the progress of the round."""
     for answer in answers:
         now.done(n_each)
         yield answer

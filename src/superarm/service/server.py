@@ -55,7 +55,7 @@ __all__ = [
 
 _log = logging.getLogger("superarm.service")
 _GRACE_S = 20  # running requests, and then checkpoints, may take this long at the end
-_BACKLOG = 1024
+BACKLOG = 1024
 # Collect garbage more rarely than by default. Requests that end leave none, and the collector
 # looks in vain at all that are at work.
 _GC_THRESHOLDS = 20_000, 20, 20
@@ -237,7 +237,7 @@ def _uvicorn_config(service: Service, settings: Settings) -> uvicorn.Config:
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
         timeout_graceful_shutdown=_GRACE_S,
-        backlog=_BACKLOG,
+        backlog=BACKLOG,
     )
 
 

@@ -23,11 +23,10 @@ from superarm.service import logs, server
 from superarm.service.http.team import channels
 from superarm.service.log import folder
 from superarm.service.log.store import StoreError
-from superarm.service.server import StartError, Worker
+from superarm.service.server import BACKLOG, StartError, Worker
 from superarm.service.settings import Settings
 
 _log = logging.getLogger("superarm.service")
-_BACKLOG = 1024
 _PAUSE_S = 1.0  # before a worker that was lost soon after its start is started again
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 _READY = "+"
@@ -62,7 +61,7 @@ def _bound(settings: Settings) -> Iterator[socket.socket]:
     try:
         family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
         address = (settings.host, settings.port)
-        listening = socket.create_server(address, family=family, backlog=_BACKLOG)
+        listening = socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
         raise StartError(f"{settings.host}:{settings.port} must be free to listen at") from error
     with listening:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from superarm.sessions.unlocked import UnlockedSession
 
 # More answers are not logged: they would make the log large, and the memory is mostly a cache then.
-# So many take up to 170 kB of a log.
+# This many take up to 170 kB of a log.
 _MOST_ANSWERS = 16_384
 _KEYS = ("before", "answers", "checksum")  # of a mark
 
@@ -93,7 +93,7 @@ class Listener:
 
     @classmethod
     def of(cls, session: UnlockedSession) -> Listener | None:
-        """That of a session; None if its oracle needs no answers."""
+        """The listener of a session; None if its oracle needs no answers."""
         return cls(session) if must_replay(session.policy.oracle) else None
 
     def __enter__(self) -> None:

@@ -53,7 +53,7 @@ class NamedArms:
         return np.flatnonzero(self.is_retired)
 
     def copy(self) -> NamedArms:
-        """The same arms, independent of these."""
+        """A copy of these arms."""
         other = object.__new__(NamedArms)  # the names are known to be valid
         other.names, other.numbers = self.names[:], self.numbers.copy()
         other.is_retired, other.n_first = self.is_retired.copy(), self.n_first
@@ -215,7 +215,7 @@ def add_arms(
 
 
 def grown(feasible: FeasibleSets, n_arms: int) -> FeasibleSets:
-    """The same feasible sets for more arms. Refuses what cannot be said of the new arms."""
+    """These feasible sets for more arms. Refuses what does not say how to treat new arms."""
     if isinstance(feasible, KOfM):
         return as_feasible(feasible.k, n_arms)
     why = f"{type(feasible).__name__} are of given arms"

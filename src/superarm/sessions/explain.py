@@ -13,7 +13,7 @@ from superarm.core.optional import Posterior
 from superarm.sessions.decisions import CERTIFIED, Decision, Name
 from superarm.sessions.ledger import Evidence, HasPrior, known_of
 
-_LEVEL = 0.95  # of the intervals of posteriors
+LEVEL = 0.95  # of the intervals of posteriors
 _IN, _OUT, _SAMPLED = "#0072B2", "#999999", "#D55E00"  # from the palette of Okabe and Ito
 
 
@@ -226,7 +226,7 @@ def _rows(posterior: Posterior | None, contributions: Any) -> list[dict[str, Any
     """What is known of each arm, by the names of the attributes of `Reason`."""
     if posterior is None:
         return None
-    low, high = posterior.interval(_LEVEL)
+    low, high = posterior.interval(LEVEL)
     ends = zip(posterior.mean().tolist(), low.tolist(), high.tolist(), strict=True)
     rows: list[dict[str, Any]] = [{"mean": a, "low": b, "high": c} for a, b, c in ends]
     if contributions is not None:

@@ -231,7 +231,7 @@ def _may_be_long(decision: dict[str, Any]) -> bool:
 
 
 def _without_arrays(value: Any, name: str, arrays: dict[str, Any]) -> Any:
-    """The same JSON with its long lists of numbers moved to ``arrays``, by their place."""
+    """A copy of JSON whose long lists of numbers are moved to ``arrays``, by their place."""
     if isinstance(value, dict):
         return {
             key: _without_arrays(item, f"{name}/{key}" if name else key, arrays)
@@ -267,7 +267,7 @@ def _long_numbers(value: Any) -> NDArray[Any] | None:
 
 
 def _with_arrays(value: Any, archive: zipfile.ZipFile) -> Any:
-    """The same JSON with its arrays put back as lists."""
+    """A copy of JSON with its arrays put back as lists."""
     if isinstance(value, dict):
         if value.keys() == {"$npy"}:
             data = archive.read(f"{value['$npy']}.npy")

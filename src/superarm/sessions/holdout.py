@@ -215,7 +215,7 @@ class Trial:
         return Lift(lift=lift, low=low, high=high, **known, **counted)  # type: ignore[arg-type]
 
     def fresh(self) -> Trial:
-        """The same hold-out without decisions, for a fork."""
+        """A hold-out with the same settings and no decisions, for a fork."""
         return Trial(self.holdout, self.arms)
 
     def state(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from superarm.errors import ConflictError, UnknownDecisionError
 from superarm.sessions.decisions import Decision, Name, Status
 from superarm.sessions.expiry import Expiry
 
-_SAMPLED = ("propensities", "set_propensity", "n_samples")  # one list in a session file
+SAMPLED = ("propensities", "set_propensity", "n_samples")  # one list in a session file
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class Record:
     def state(self) -> dict[str, Any]:
         """The record as plain JSON, as session files have it: with numbers instead of names."""
         plain = self.decision.as_dict()
-        sampled = [plain.pop(name) for name in _SAMPLED if name in plain]
+        sampled = [plain.pop(name) for name in SAMPLED if name in plain]
         state = {
             **plain,
             "arms": self.arms.tolist(),
@@ -90,7 +90,7 @@ class Record:
         """The record that `state` described."""
         numbers = np.array(state["arms"], np.intp)
         # Without propensities there is nothing to zip, so the members stay out.
-        sampled = dict(zip(_SAMPLED, state.get("propensities", ()), strict=False))
+        sampled = dict(zip(SAMPLED, state.get("propensities", ()), strict=False))
         named = {**state, **sampled, "arms": [names[arm] for arm in numbers.tolist()]}
         outcomes = {int(arm): float(outcome) for arm, outcome in state["outcomes"]}
         return cls(Decision.from_dict(named), numbers, outcomes, state["status"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from superarm.core.arguments import as_fraction, as_positive
 
-_SLOWDOWN = 2.0  # at most so many times as long as the last wait
+_SLOWDOWN = 2.0  # at most this many times as long as the last wait
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Pace:
         )
 
     def saw(self, n_known: int, time: float, *, cut: float = 0.0) -> None:
-        """A snapshot that was taken at this time knows so many decisions.
+        """Note how many decisions a snapshot knows that was taken at this time.
 
         ``cut`` is the part of the wait that is left out.
         """
@@ -76,7 +76,7 @@ class Pace:
 
     @property
     def n_much(self) -> int:
-        """So many decisions of this client make a sync due after ``least_s``."""
+        """How many decisions of this client make a sync due after ``least_s``."""
         return max(1, math.ceil(self.share * (0 if self._last is None else self._last[0])))
 
     def due_at(self, n_own: int = 0) -> float:

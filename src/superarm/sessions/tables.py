@@ -11,11 +11,10 @@ from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import CountsOutcomes, HasMean, HasPosterior
 from superarm.core.policy import belief_at
 from superarm.sessions.decisions import CERTIFIED, Decision
-from superarm.sessions.explain import Explanation, Reason
+from superarm.sessions.explain import LEVEL, Explanation, Reason
 from superarm.sessions.ledger import Record
 from superarm.sessions.unlocked import UnlockedSession
 
-_LEVEL = 0.95  # of the intervals of posteriors
 _MOST_ROWS = 10  # of a table in a notebook
 
 
@@ -31,7 +30,7 @@ def arm_columns(session: UnlockedSession, among: IndexArray | None = None) -> di
     belief = _belief(session)
     if not isinstance(belief, HasPosterior):
         return {**columns, "mean": means}
-    low, high = belief.posterior(every).interval(_LEVEL)
+    low, high = belief.posterior(every).interval(LEVEL)
     return {**columns, "mean": means, "low": low, "high": high}
 
 

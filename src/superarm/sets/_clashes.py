@@ -15,7 +15,7 @@ from superarm.sets._overlapping import Overlapping
 from superarm.sets._quotas import Quotas
 from superarm.sets.clash import ClashError, unbraced
 
-# Weights of so many budgets are as good as any larger ones.
+# Weights of this many budgets are as good as any larger ones.
 _ENORMOUS = 1e6
 
 

@@ -20,7 +20,7 @@ _TINY = 1e-300  # keeps a division by a limit of 0 finite
 
 
 class Overlapping:
-    """The same as `Quotas`, for groups that may share arms.
+    """`Quotas` for groups that may share arms.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Overlapping:
         return self.lightest(np.zeros(len(self.must)), self.must) < np.inf
 
     def without(self, group: int) -> Overlapping:
-        """The same without the quota of a group."""
+        """These quotas without the one of a group."""
         least, most = self.least.copy(), self.most.copy()
         least[group], most[group] = 0, len(self.must)
         return Overlapping(self.possible, self.must, self.member, least, most, self.k, self.at_most)

@@ -29,7 +29,7 @@ class ClashError(ValueError):
         return cls(text, arms.tolist(), f"{arms}")
 
     def named(self, names: Sequence[Any]) -> ClashError:
-        """The same with the names of the arms."""
+        """The error with the names of the arms."""
         mine = [names[arm] for arm in self.arms]
         more = f" and {len(mine) - _MOST_SHOWN} more" if len(mine) > _MOST_SHOWN else ""
         return ClashError(self.text, mine, ", ".join(map(repr, mine[:_MOST_SHOWN])) + more)

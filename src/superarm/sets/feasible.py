@@ -128,16 +128,16 @@ class Feasible:
 
     @property
     def is_k_of_open(self) -> bool:
-        """The same for sets of the arms in ``must`` and as many others as make k."""
+        """Whether all sets of k arms with those in ``must`` and any open ones are feasible."""
         return not (self._given["groups"] or self.weights is not None or self.at_most)
 
     def but(self, **changes: Any) -> Feasible:
-        """The same with other values for some parameters: ``feasible.but(available=here)``."""
+        """A copy with other values for some parameters: ``feasible.but(available=here)``."""
         same = {"k": self.k, "at_most": self.at_most, "n_arms": self.n_arms, **self._given}
         return Feasible(**{**same, **changes})
 
     def for_arms(self, n_arms: int) -> Feasible:
-        """The same for a given number of arms; refused if it is for another number."""
+        """These constraints for a number of arms; refused if they are for another number."""
         if self.n_arms is None:
             return self.but(n_arms=n_arms)
         if self.n_arms != n_arms:

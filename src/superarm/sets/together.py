@@ -21,7 +21,7 @@ MANY_TOGETHER = 4
 
 
 def warn_of_own_draws(sets: FeasibleSets, policy: str = "cts") -> None:
-    """Warn if so many arms must change together that independent draws may fail.
+    """Warn if many arms must change together, because independent draws may then fail.
 
     Examples
     --------

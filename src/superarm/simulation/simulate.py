@@ -112,7 +112,7 @@ def _best_first(policy: Policy, *, rng: np.random.Generator, **known: Any) -> In
 def _pull(
     environment: Any, arms: IndexArray, *, rng: np.random.Generator
 ) -> tuple[FloatArray, IndexArray, FloatArray]:
-    """The outcomes of the arms, NaN where not seen; then all arms seen, and their outcomes."""
+    """The outcome of each arm, NaN if not seen; the arms that were seen; their outcomes."""
     given, what = environment.pull(arms, rng=rng), "the outcomes that environment.pull returned"
     if isinstance(given, MaskedArray):
         refuse_masked(given, what)
@@ -142,7 +142,7 @@ def _places(arms: IndexArray, seen: IndexArray) -> IndexArray | None:
 def _observe(
     environment: Any, arms: IndexArray, *, rng: np.random.Generator
 ) -> tuple[FloatArray, IndexArray, FloatArray]:
-    """The same for an environment that shows outcomes of arms outside the set as well."""
+    """What `_pull` gives, for an environment that also shows outcomes of arms outside the set."""
     given, outcomes = environment.observe(arms, rng=rng)
     seen = as_arms(given, environment.n_arms)
     what = "the outcomes that environment.observe returned"

@@ -98,9 +98,8 @@ def record(
     """
     distinct = {cell.key: cell for sweep in sweeps.values() for cell in sweep}
     # Only what is left to run: a resumed study starts at 0% of the rest.
-    left = sorted(
-        (cell for key, cell in distinct.items() if key not in store), key=cost, reverse=True
-    )
+    costs = {key: cost(cell) for key, cell in distinct.items() if key not in store}
+    left = [distinct[key] for key in sorted(costs, key=costs.__getitem__, reverse=True)]
     start: StartExecutor | None = partial(processes, workers) if workers else None
     if dask is not None:
         need("distributed", "dask", "--dask connects to a dask scheduler")
@@ -115,9 +114,9 @@ def record(
     if engine != "process":
         at_once = [cell for cell in distinct.values() if batched.can_play(cell)]
         parts.insert(0, batched.run_together(at_once, store, engine))
-    with bar(console, unit, n_steps=len(left), total=sum(map(cost, left))) as step:
+    with bar(console, unit, n_steps=len(left), total=sum(costs.values())) as step:
         for cell in chain.from_iterable(parts):
-            step(str(cell.settings.get("label", cell.kind)), cost(cell))
+            step(str(cell.settings.get("label", cell.kind)), costs[cell.key])
 
 
 def cost(cell: Cell) -> float:

@@ -36,7 +36,7 @@ def n_tests(
 ) -> int:
     """Lemma 1 as printed: tests to find an optimal set with probability at least 1 - failure.
 
-    So many tests need not suffice: see `n_tests_repaired`.
+    This number need not suffice: see `n_tests_repaired`.
 
     ``8 M² B² / (Delta² p⁴ (1-p)² q²) · ln(K (m-K) / failure)``, rounded up; 0 if the set has all
     arms. Smallest at p = 2/3. ``q`` is the probability that a test is non-repeated; 1 is the most

@@ -71,7 +71,7 @@ class Quantizer:
         return self._level(np.where(nearer, above, below))
 
     def _away_from_ties(self, values: FloatArray) -> FloatArray | None:
-        """The same by rounding, which is faster.
+        """The levels by rounding, which is faster.
 
         None if a value is so close to the middle of two levels that the last digit could decide, or
         close to the last level, where the interval may be shorter; and if a value is not finite.

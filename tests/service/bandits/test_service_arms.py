@@ -7,11 +7,6 @@ from superarm.service.bandits.replay import replay
 from superarm.service.log.sqlite import SQLiteStore
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
 def keyed(key):
     return {"Idempotency-Key": key}
 
@@ -121,12 +116,6 @@ def test_a_decision_of_no_arms_has_nothing_to_wait_for(path, keep):
     assert replay(store, store.bandit(bandit), {}, decide=True).same
     assert replay(store, store.bandit(bandit), {}).same
     store.close()
-
-
-@pytest.fixture
-def client(tmp_path):
-    with client_of(tmp_path / "bandits.db") as client:
-        yield client
 
 
 def test_a_prior_that_is_learned_is_that_of_new_arms(client):

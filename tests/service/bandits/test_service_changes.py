@@ -11,12 +11,6 @@ from superarm.service.bandits import engine
 from superarm.service.metrics import ClockWatch
 
 
-@pytest.fixture
-def client(tmp_path):
-    with client_of(tmp_path / "bandits.db") as client:
-        yield client
-
-
 class Time:
     """A clock that is set by hand."""
 

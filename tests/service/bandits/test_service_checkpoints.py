@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import superarm as sa
 from serving import client_of, create, play
@@ -17,11 +16,6 @@ from superarm.service.bandits import loading
 from superarm.service.bandits.live import _dumps
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.sessions import files
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
 
 
 def fails(*args):

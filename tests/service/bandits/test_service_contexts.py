@@ -26,17 +26,6 @@ KINDS = [
 ]
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
-@pytest.fixture
-def client(path):
-    with client_of(path) as client:
-        yield client
-
-
 def has_contexts(parts):
     return isinstance(parts["belief"], dict) and "context" in parts["belief"]
 

@@ -1,14 +1,6 @@
 """Looking at decisions: lists, explanations and the history."""
 
-import pytest
-
-from serving import client_of, create, play
-
-
-@pytest.fixture
-def client(tmp_path):
-    with client_of(tmp_path / "bandits.db") as client:
-        yield client
+from serving import create, play
 
 
 def test_decisions_are_listed_newest_first(client):

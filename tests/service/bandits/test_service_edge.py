@@ -16,11 +16,6 @@ from superarm.service.export import export
 from superarm.service.http.gate import _needed_role
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
 @pytest.fixture(scope="module")
 def line(tmp_path_factory):
     """A line to a service that the tests share. Each test has its own bandit."""

@@ -13,17 +13,6 @@ from superarm.service.bandits.actor import Actor, HandOver, Reply, Waiting, reso
 from superarm.service.log.events import Bandit
 
 
-@pytest.fixture
-def client(tmp_path):
-    with client_of(tmp_path / "bandits.db") as client:
-        yield client
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
 def test_the_same_key_at_the_same_moment(client):
     bandit = create(client)
     ask = ("POST", f"/v1/bandits/{bandit}/decisions", {"headers": {"Idempotency-Key": "once"}})

@@ -2,16 +2,10 @@
 
 import pytest
 
-from serving import client_of, create, decide, events_of, play, tell
+from serving import create, decide, events_of, play, tell
 
 ARMS = ["ant", "bee", "cat", "dog"]
 FEATURES = [[0.0, 1.5], [1.0, -0.5], [1.0, 2.0], [0.0, 0.25]]
-
-
-@pytest.fixture
-def client(tmp_path):
-    with client_of(tmp_path / "bandits.db") as client:
-        yield client
 
 
 def test_features_by_name_are_those_in_order(client):

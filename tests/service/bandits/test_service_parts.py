@@ -12,17 +12,6 @@ from superarm.service.bandits.replay import replay
 from superarm.service.log.sqlite import SQLiteStore
 
 
-@pytest.fixture
-def client(tmp_path):
-    with client_of(tmp_path / "bandits.db") as client:
-        yield client
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
 @pytest.mark.parametrize(
     "parts",
     [

@@ -15,12 +15,6 @@ from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.settings import Limits
 
 
-@pytest.fixture
-def client(tmp_path):
-    with client_of(tmp_path / "bandits.db") as client:
-        yield client
-
-
 def ask(client, bandit, key=None, **body):
     headers = {} if key is None else {"Idempotency-Key": key}
     return client.post(f"/v1/bandits/{bandit}/decisions", json=body, headers=headers)

@@ -25,11 +25,6 @@ def basket(n_arms):
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
-@pytest.fixture
 def half_known(path):
     """A database with two bandits; the reward of the first one is unknown."""
     with client_of(path, own={"basket": basket}) as client:

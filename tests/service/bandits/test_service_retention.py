@@ -16,11 +16,6 @@ from superarm.service.log.folder import FolderStore, prepare
 from superarm.service.log.sqlite import SQLiteStore
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
 def rows(path, table):
     store = SQLiteStore(path, "read")
     try:

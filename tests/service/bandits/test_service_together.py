@@ -25,17 +25,6 @@ from superarm.service.settings import Limits
 N_ARMS = 2100  # so many that samples are drawn in the way that pays
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
-@pytest.fixture
-def client(path):
-    with client_of(path) as client:
-        yield client
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def either(request, path):
     """A client of a service on each database."""

@@ -12,6 +12,7 @@ from uvicorn.server import ServerState
 from superarm.service.http.connection import UNREAD_S
 from superarm.service.http.front_door import FrontDoor
 from superarm.service.settings import Limits
+from two_ways import Movable
 
 # No deadline passes on a busy machine, unless a test moves the clock.
 LIMITS = Limits(connections=3, head=2000, head_s=100.0, body_s=100.0)
@@ -23,15 +24,6 @@ LONG = 16 << 20  # bytes of an answer that does not fit into the buffers of the 
 
 GONE = asyncio.Event()
 LAST = []  # the path of the last request
-
-
-class Movable(asyncio.SelectorEventLoop):
-    """An event loop whose clock a test moves forward, so that no test waits for a deadline."""
-
-    moved_s = 0.0
-
-    def time(self):
-        return super().time() + self.moved_s
 
 
 def move_clock(seconds):

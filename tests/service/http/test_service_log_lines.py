@@ -2,16 +2,8 @@
 
 import json
 
-import pytest
-
-from serving import client_of, create, events_of, play
+from serving import create, events_of, play
 from superarm.service.http import bandit_routes
-
-
-@pytest.fixture
-def client(tmp_path):
-    with client_of(tmp_path / "bandits.db") as client:
-        yield client
 
 
 def test_the_log_goes_on_from_an_event(client):

@@ -3,15 +3,7 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from serving import client_of
-
-
-@pytest.fixture
-def client(tmp_path):
-    with client_of(tmp_path / "bandits.db") as client:
-        yield client
 
 
 def test_everything_answered_is_described(client):

@@ -4,13 +4,7 @@ import gzip
 
 import pytest
 
-from serving import client_of, create
-
-
-@pytest.fixture
-def client(tmp_path):
-    with client_of(tmp_path / "bandits.db") as client:
-        yield client
+from serving import create
 
 
 def test_whole_numbers_may_have_a_point(client):

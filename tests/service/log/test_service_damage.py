@@ -15,11 +15,6 @@ from superarm.service.log.store import StoreError
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
-@pytest.fixture
 def served(path):
     """A database that was served, and the last answer about its bandit."""
     with client_of(path) as client:

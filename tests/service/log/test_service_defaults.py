@@ -14,11 +14,6 @@ from superarm.service.bandits.replay import replay
 from superarm.service.log.sqlite import SQLiteStore
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
 def same(path, bandit):
     """Whether log and checkpoint lead to the same bandit, with every decision made again."""
     store = SQLiteStore(path, "read")

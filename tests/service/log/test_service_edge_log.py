@@ -18,11 +18,6 @@ from superarm.service.log import queries
 from superarm.service.log.sqlite import SQLiteStore
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
 def check_replay(path, bandit, same=True):
     store = SQLiteStore(path, "read")
     try:

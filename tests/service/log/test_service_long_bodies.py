@@ -41,11 +41,6 @@ def inline(path):
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
-@pytest.fixture
 def bandit(path):
     """The id of a bandit with two long events, and some short ones."""
     with client_of(path) as client:

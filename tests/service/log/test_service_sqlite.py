@@ -197,11 +197,6 @@ def test_reads_do_not_wait_while_a_disk_hangs(tmp_path, monkeypatch):
         assert client.get("/healthz").json()["status"] == "ok"
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "bandits.db"
-
-
 def test_a_link_to_a_served_file_is_that_file(path, tmp_path):
     link = tmp_path / "link.db"
     link.symlink_to(path)

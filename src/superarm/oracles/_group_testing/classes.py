@@ -79,7 +79,7 @@ class Classes:
         return float(1 - self._ee[best] / self._yy[best]) if self._yy[best] > 0 else None
 
     def age(self, n_rounds: int) -> None:
-        """Set how much is kept from here on, after so many rounds."""
+        """Set how much is kept from here on, after this many rounds."""
         self._keep = min(_KEEP, 1 - _QUARTER / (n_rounds + 2 * _QUARTER))
 
     def counts(self, n_tests: int, t: int) -> IndexArray:
@@ -97,7 +97,7 @@ class Classes:
     def _watched(self, n_tests: int, t: int) -> IndexArray:
         """The tests that each class gets in any case: pairs, since one test shows no slope.
 
-        Few tests per round leave a pair to every so many rounds, for one class after the other.
+        With few tests per round, one class after the other gets a pair, not in every round.
         """
         pairs = _WATCH * n_tests / 2
         turns = np.arange(len(self)) / len(self)

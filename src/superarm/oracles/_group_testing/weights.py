@@ -282,7 +282,7 @@ def _variance(values: FloatArray, floor: float) -> float:
 
 
 def _upper_limit(n_free: int) -> float:
-    """The 99% upper limit of a variance over its estimate with so many degrees of freedom."""
+    """The 99% upper limit of a variance over its estimate, for given degrees of freedom."""
     return float(n_free / scipy.special.chdtri(n_free, 0.99))
 
 

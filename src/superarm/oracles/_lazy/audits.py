@@ -28,7 +28,7 @@ def as_audits(audits: float) -> float:
 
 
 def share_excluded(n_drawn: int) -> float:
-    """The share of wrong bounds that so many audits exclude with 95% confidence; 1 without any.
+    """The share of wrong bounds that this many audits exclude with 95% confidence; 1 without any.
 
     If this share of the arms in question or more had bounds that do not hold, an arm at random
     would have shown it with a probability of at least 95%: 3 / n for large n (rule of three).
@@ -61,7 +61,7 @@ def arm_to_audit(
 
 
 def rival_to_audit(n_made: int, arms: IndexArray, upper: FloatArray) -> int:
-    """The same for arms that are all ruled out by upper bounds, shape (n_arms,)."""
+    """The arm to audit among arms that upper bounds, shape (n_arms,), rule out."""
     return _draw(arms, n_made) if n_made % 2 else int(arms[np.argmax(upper[arms])])
 
 

@@ -145,7 +145,7 @@ class GreedyRound:
         self._until = self._steps = 0
 
     def limit(self, steps: int) -> None:
-        """Let the step at hand have an equal share of the budget, if so many steps are left."""
+        """Give this step an equal share of the budget, if this many steps are left."""
         self._steps = steps
         left = 0 if self.budget is None else max(0, self.budget - self.evaluations)
         self._until = self.evaluations + -(-left // steps)

@@ -8,6 +8,7 @@ from superarm.core import FeasibleSets
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.k_of_m import kth_largest
 from superarm.core.optional import Uniform, kind_has
+from superarm.oracles._lazy.points import TINY
 from superarm.oracles._lazy.single_arms import SingleArms
 
 # B is plainly too large if the answers use less than this share of it.
@@ -17,8 +18,6 @@ NEW = 2
 # How far to go towards the mean that would settle an arm: a little less, since this mean is a
 # guess.
 _SHORT_OF = 0.95
-# Keeps a division by a slope finite when the slope is 0.
-_TINY = 1e-300
 
 
 def look_ahead(
@@ -34,7 +33,7 @@ def look_ahead(
     xs, fs = known.x[:, arms], known.f[:, arms]
     right = (xs <= theta).sum(axis=0)
     left = np.maximum(right - 1, 0)
-    slope = np.maximum(known.used * known.lipschitz[arms], _TINY)
+    slope = np.maximum(known.used * known.lipschitz[arms], TINY)
     # The value at theta, if the slope is as it was so far.
     guess = fs[left, at] + slope * (theta - xs[left, at])
     wanted = theta + _SHORT_OF * (np.clip(guess, low, high) - guess) / slope

@@ -6,7 +6,7 @@ import numpy as np
 
 from superarm.core.arguments import FloatArray
 
-# Keeps a division by a distance finite when the distance is 0.
+# Keeps a division by a distance or a slope finite when it is 0.
 TINY = 1e-300
 
 

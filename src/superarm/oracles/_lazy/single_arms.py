@@ -276,7 +276,7 @@ class Audits:
 def _bounds_of_one(
     theta: float, xs: list[float], fs: list[float], lipschitz: float, monotone: bool, chords: bool
 ) -> tuple[float, float]:
-    """As `SingleArms.bounds`, to the last bit, for one arm with at least one point."""
+    """`SingleArms.bounds` of one arm with at least one point, to the last bit."""
     right, n, lower, upper = bisect_right(xs, theta), len(xs), -math.inf, math.inf
     if right:
         x, f = xs[right - 1], fs[right - 1]

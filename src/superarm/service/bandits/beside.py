@@ -49,7 +49,7 @@ class Beside:
 
 
 class Besides:
-    """Those of a server. Only the event loop uses it.
+    """The `Beside` of each bandit of a server. Only the event loop uses it.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from superarm.service.problems import Fault, Problem, shown_error
 from superarm.service.settings import Limits
 from superarm.sessions.each import counts_of
 
-MOST_NAMES = 200_000  # names of arms in all decisions of a request
+MOST_NAMES = 200_000  # names of arms in all decisions of a request, or of a batch
 # What an earlier request asked for, and its decisions; None if it was no request for decisions.
 Before = tuple[dict[str, Any] | None, list[Answer]]
 

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from superarm.service.bandits import ids
-from superarm.service.bandits.changes import event_with, key_taken
+from superarm.service.bandits.changes import MOST_NAMES, event_with, key_taken
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.records import Answer, Repeated, remote_of
 from superarm.service.log.events import Event
@@ -24,10 +24,9 @@ from superarm.service.problems import Fault, Problem, shown, shown_error
 from superarm.sessions.arms import repeated
 from superarm.sessions.edge import HalfMergedError, share
 from superarm.sessions.edge import merge as learn
+from superarm.sessions.ledger import SAMPLED
 
 _MADE_OF = ("k", "belief", "oracle", "reward", "prior")  # members of a spec that make a policy
-_MOST_NAMES = 200_000  # names of arms in all decisions of a batch
-_SAMPLED = ("propensities", "set_propensity", "n_samples")
 _LISTS = ("values", "propensities")  # with one number per arm
 
 
@@ -122,10 +121,10 @@ def _check_snapshot(live: Live, store: Store, version: str) -> None:
 
 def _check_decisions(live: Live, decisions: list[dict[str, Any]]) -> None:
     n_names = sum(len(one["arms"]) for one in decisions)
-    if len(decisions) > 1 and n_names > _MOST_NAMES:
+    if len(decisions) > 1 and n_names > MOST_NAMES:
         raise Problem(
             422,
-            f"decisions of a batch must have at most {_MOST_NAMES:,} arms in all, got {n_names:,}",
+            f"decisions of a batch must have at most {MOST_NAMES:,} arms in all, got {n_names:,}",
             fix="send several batches",
         )
     if twice := repeated([one["id"] for one in decisions]):
@@ -136,7 +135,7 @@ def _check_decisions(live: Live, decisions: list[dict[str, Any]]) -> None:
         for name in _LISTS:
             if one.get(name) is not None and len(one[name]) != len(one["arms"]):
                 wrong = f"{name} for all of its arms"
-        if len({name in one for name in _SAMPLED}) > 1:
-            wrong = f"{', '.join(_SAMPLED)}, or none of them"
+        if len({name in one for name in SAMPLED}) > 1:
+            wrong = f"{', '.join(SAMPLED)}, or none of them"
         if wrong is not None:
             raise Problem(422, f"a decision of a batch must have {wrong}, got {shown(one)}")

@@ -31,7 +31,7 @@ from superarm.service.problems import Problem, shown
 
 REPLAYED = "Idempotent-Replayed"  # the header of an answer that was given before
 NDJSON = "application/x-ndjson"  # JSON lines
-_JSON = "application/json"
+JSON = "application/json"
 _NOTHING = (b"", b"{}")
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
@@ -150,7 +150,7 @@ class Endpoint:
         given: dict[str, Any] = {}
         if self.body is not None:
             # Any website can make a browser send other types without asking the service first.
-            is_json = media == _JSON or (media is None and not raw)
+            is_json = media == JSON or (media is None and not raw)
             lines = None if is_json else self._lines_of(media or "")
             try:
                 if lines is not None:
@@ -170,14 +170,14 @@ class Endpoint:
     def _lines_of(self, media: str) -> str | None:
         """The member whose items are the lines of a body; None for JSON. Refuses other types."""
         media = media.partition(";")[0].strip().lower()
-        if media == _JSON:
+        if media == JSON:
             return None
         if media == NDJSON and self.lines is not None:
             return self.lines
         raise Problem(
             415,
             "the body must be JSON",
-            expected=_JSON if self.lines is None else f"{_JSON} or {NDJSON}",
+            expected=JSON if self.lines is None else f"{JSON} or {NDJSON}",
             got=shown(media),
             fix="send Content-Type",
         )
@@ -206,7 +206,7 @@ def json_response(
     members: Any, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """A response with JSON."""
-    return Response(encoded(members), status, headers, _JSON)
+    return Response(encoded(members), status, headers, JSON)
 
 
 class Media(NamedTuple):

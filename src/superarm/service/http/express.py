@@ -26,15 +26,13 @@ from superarm.service.bandits.actor import Reply
 from superarm.service.bandits.failures import about_to_stop
 from superarm.service.bandits.patience import too_late
 from superarm.service.http.connection import Alarm, Connection, Door
-from superarm.service.http.endpoint import Endpoint, Work, encoded, incomplete
+from superarm.service.http.endpoint import JSON, Endpoint, Work, encoded, incomplete
 from superarm.service.http.gate import Gate
 from superarm.service.http.guard import REFUSED
 from superarm.service.http.heads import PATH, Head, Heads
 from superarm.service.http.service import Service
 from superarm.service.http.team import bandit_in
 from superarm.service.problems import MEDIA_TYPE, Problem, server_failed
-
-_JSON = "application/json"
 
 
 class Express:
@@ -258,7 +256,7 @@ class _Request(Reply, RequestResponseCycle):
         except Exception as error:
             self.fail(error)
         else:
-            self._send(self._endpoint.status, headers, _JSON, content)
+            self._send(self._endpoint.status, headers, JSON, content)
 
     def fail(self, error: Exception) -> None:
         """Answer with a problem."""

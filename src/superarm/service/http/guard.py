@@ -19,7 +19,7 @@ Send = Callable[[Any], Awaitable[None]]
 # The member of a scope with the problem of a request that the gate has refused already.
 REFUSED = "superarm.refused"
 _SHORT = 64 << 10  # bytes of a body that always finds room
-_MOST_LONGEST = 8  # there is room for so many bodies of the largest size
+_MOST_LONGEST = 8  # how many bodies of the largest size there is room for
 
 
 class Guard:

@@ -37,8 +37,8 @@ from superarm.service.log.store import (
     StoreError,
 )
 
-# After so many turns without news, a bandit is taken for one that only this process changes. If it
-# is not, it is loaded again.
+# After this many turns without news, the bandit probably belongs to this process only. If it does
+# not, it is loaded again.
 _ALONE = 1000
 _EVENTS_PER_READ = 10_000
 _EVENTS_PER_INSERT = 1000  # a statement takes at most 65,535 values

@@ -17,6 +17,7 @@ from typing import Any
 from superarm.core.stopping import may_stop
 from superarm.service.processes.child import Made, Wanted
 
+NICENESS = 10  # of processes whose work may wait for requests
 _LOOK_S = 0.05  # between two looks whether the work is still wanted
 
 

@@ -19,11 +19,10 @@ from typing import Any
 from superarm.core.stopping import may_stop
 from superarm.service.problems import Problem
 from superarm.service.processes.child import Wanted
-from superarm.service.processes.pool import EvaluationError, Processes
+from superarm.service.processes.pool import NICENESS, EvaluationError, Processes
 
 LONG = 512 << 10  # bytes of a body; a shorter one takes milliseconds
 _MODULE = "superarm.service.http.app"  # imported by the processes once, before the first body
-_NICENESS = 10
 _PIECE_ITEMS = 500  # the most items of a list in one piece
 _PIECE_BYTES = 256 << 10  # items that take more are cut again
 
@@ -52,7 +51,7 @@ class Reading:
         may_stop()  # it may have waited for long
         with self._lock:
             if self._processes is None:
-                self._processes = Processes(_MODULE, self._most, _NICENESS)
+                self._processes = Processes(_MODULE, self._most, NICENESS)
         try:
             pieces = self._processes.ask(Wanted(None, {}, "call", (function, *args)))
         except EvaluationError as error:  # the system may have ended it, for lack of memory

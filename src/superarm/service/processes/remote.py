@@ -50,7 +50,7 @@ class RemoteReward:
 
 
 def remote_rewards(own: Mapping[str, Factory], processes: Processes) -> dict[str, Factory]:
-    """The same rewards, evaluated in processes."""
+    """Rewards that are evaluated in processes."""
     return {name: _remote(name, factory, processes) for name, factory in own.items()}
 
 

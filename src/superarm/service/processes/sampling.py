@@ -13,12 +13,11 @@ from superarm.core import Policy, Pools
 from superarm.offpolicy import Propensities
 from superarm.service.problems import Problem
 from superarm.service.processes.child import Wanted
-from superarm.service.processes.pool import EvaluationError, Processes
+from superarm.service.processes.pool import NICENESS, EvaluationError, Processes
 from superarm.service.processes.remote import RemoteReward
 
 _WORTH_SENDING = 1 << 20  # less takes milliseconds, as does sending it
 _OF_A_SAMPLE = 1000  # a sample of few arms costs as much as drawing this many values
-_NICENESS = 10
 _OURS = "superarm."
 
 
@@ -59,7 +58,7 @@ class Sampling:
             return reward.ask("sample", sent)
         with self._lock:
             if self._processes is None:
-                self._processes = Processes("superarm", self._most, _NICENESS)
+                self._processes = Processes("superarm", self._most, NICENESS)
         try:
             return self._processes.ask(Wanted(None, {}, "sample", (sent,)))
         except EvaluationError as error:  # the system may have ended it, for lack of memory

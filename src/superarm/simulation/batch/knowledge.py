@@ -23,7 +23,7 @@ from superarm.simulation.batch.learned_runs import LearnedRuns
 from superarm.simulation.batch.on_numpy import NumpyEngine
 from superarm.simulation.batch.run_stack import Array, RunStack
 
-# From so many arms on, the few values that decide are faster drawn run by run than all as arrays:
+# From this many arms on, it is faster to draw the few values that decide, run by run, than all:
 # benchmarks/torch_engine.py --beliefs.
 _MANY_ARMS = 500
 

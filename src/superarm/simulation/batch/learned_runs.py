@@ -162,7 +162,7 @@ class LearnedRuns:
         settings, played = self.settings, self.engine.clock
         rounds = self._first_round + self.engine.double(played)
         n_outcomes = self._first_outcomes + self.runs.k * self.engine.double(played)
-        # So many rounds give each arm one outcome.
+        # After this many rounds, each arm has one outcome on average.
         more = self.runs.n_arms * rounds / self.engine.xp.clip(n_outcomes, 1, None)
         to_come = rounds + 1 + more
         if settings.horizon is not None:

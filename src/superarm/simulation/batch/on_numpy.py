@@ -74,7 +74,7 @@ class NumpyEngine:
         return values
 
     def whole_numbers(self, values: FloatArray) -> IndexArray:
-        """As indices."""
+        """Whole numbers as indices."""
         return values.astype(np.intp)
 
     def full(self, shape: tuple[int, int], value: float) -> FloatArray:

@@ -106,7 +106,7 @@ class TorchEngine:
         return values.to(other.dtype)
 
     def whole_numbers(self, values: Tensor) -> Tensor:
-        """As indices."""
+        """Whole numbers as indices."""
         return values.long()
 
     def full(self, shape: tuple[int, int], value: float) -> Tensor:

@@ -35,6 +35,6 @@ def run(cell: Cell) -> Recorded:
 
 @lru_cache(maxsize=16)
 def _bayes(law: tuple[tuple[float, ...], ...], n_arms: int, k: int, horizon: int) -> float:
-    """The same in all runs of a problem, and a second of work."""
+    """The Bayes floor as a share of the random regret; one per problem, a second of work."""
     chance = horizon * (best_set_value(law, n_arms, k) - k * mean_of(law))
     return theory.bayes_regret_floor(law, n_arms, k, horizon) / chance

@@ -128,7 +128,7 @@ def task_of(spec: Spec, reward: Reward, k: int, horizon: int) -> Task:
 
 
 def _called(reward: Reward, calls: str) -> Reward:
-    """The same reward, evaluated in another way."""
+    """The reward of a problem, called in the way that the cell says."""
     if calls == "batch":
         return reward
     if calls == "single" and isinstance(reward, NetworkReward):

@@ -64,7 +64,7 @@ class TableProblem:
 
     @cached_property
     def gap(self) -> float:
-        """What the best fixed set gets more than a random set in ``horizon`` rounds."""
+        """By how much the best fixed set beats a random set in ``horizon`` rounds."""
         table = self.environment
         return self.horizon * (table.best_fixed(self.k) - table.random_set(self.k))
 

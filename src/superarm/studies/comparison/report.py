@@ -142,19 +142,18 @@ def summary(found: dict[str, Any]) -> Table:
 
 def multiples(found: dict[str, Any]) -> Table:
     """The regret of every policy as a multiple of the floor, on the problems that have one."""
-    floors = {name: floor_of(one) for name, one in found["problems"].items()}
-    floors = {name: floor for name, floor in floors.items() if floor is not None}
+    problems = found["problems"]
+    floors = {name: floor for name in problems if (floor := floor_of(problems[name])) is not None}
     rows = [["the floor itself", *(f"{floor:,.0f}" for floor in floors.values())]]
     for policy in names(found):
-        regrets = [found["problems"][name]["policies"].get(policy) for name in floors]
-        cells = [
-            "–" if one is None else f"{np.mean(one['regret']) / floor:.2f}"
-            for one, floor in zip(regrets, floors.values(), strict=True)
-        ]
-        # A policy that plays none of these problems has no row.
-        rows += [[shown(found, policy), *cells]] if any(cell != "–" for cell in cells) else []
-    asymptotic = [found["problems"][name]["floors"]["asymptotic"] for name in floors]
-    ratios = [one / floor for one, floor in zip(asymptotic, floors.values(), strict=True)]
+        played = [problems[name]["policies"].get(policy) for name in floors]
+        if any(played):
+            cells = [
+                "–" if one is None else f"{np.mean(one['regret']) / floor:.2f}"
+                for one, floor in zip(played, floors.values(), strict=True)
+            ]
+            rows.append([shown(found, policy), *cells])
+    ratios = [problems[name]["floors"]["asymptotic"] / floor for name, floor in floors.items()]
     rows.append(["C ln T", *(f"{one:,.0f}" if one > _LARGE else f"{one:.2f}" for one in ratios)])
     return Table(["policy", *_titles(found, floors)], rows)
 

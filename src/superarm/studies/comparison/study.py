@@ -64,32 +64,32 @@ def cells(scale: Scale, others: Sequence[Contestant] = ()) -> list[Cell]:
 
 def analyse(rows: Rows) -> dict[str, Any]:
     """For each problem and policy, the regret and the evaluations of every run; the floors."""
-    problems: dict[str, dict[str, Any]] = {}
+    floors: dict[str, Rows] = {}
+    played: dict[str, dict[str, Rows]] = {}
     for row in rows:
         if row["kind"] == "floor":
-            one = problems.setdefault(
-                row["on"],
-                {
-                    **{name: row[name] for name in ("n_arms", "k")},
-                    "horizon": row["problem"]["horizon"],
-                    "floors": {name: [] for name in _FLOORS},
-                    "policies": {},
-                },
-            )
-            for name in _FLOORS:
-                one["floors"][name].append(row[name])
+            floors.setdefault(row["on"], []).append(row)
         elif "regret" in row:  # the row of a policy that does not play this problem is empty
-            policies = problems[row["on"]]["policies"]
-            runs = policies.setdefault(row["policy"], {name: [] for name in _RECORDED})
-            for name in _RECORDED:
-                runs[name].append(row[name])
-    for one in problems.values():
-        # A problem has a floor in all runs or in none.
-        one["floors"] = {
-            name: None if None in values else float(np.mean(values))
-            for name, values in one["floors"].items()
+            played.setdefault(row["on"], {}).setdefault(row["policy"], []).append(row)
+    problems = {
+        name: {
+            "n_arms": own[0]["n_arms"],
+            "k": own[0]["k"],
+            "horizon": own[0]["problem"]["horizon"],
+            "floors": {floor: _mean([row[floor] for row in own]) for floor in _FLOORS},
+            "policies": {
+                policy: {column: [row[column] for row in runs] for column in _RECORDED}
+                for policy, runs in played.get(name, {}).items()
+            },
         }
+        for name, own in floors.items()
+    }
     return {"problems": problems}
+
+
+def _mean(floors: list[float | None]) -> float | None:
+    # A problem has a floor in all runs or in none.
+    return None if None in floors else float(np.mean(np.array(floors)))
 
 
 def compare(

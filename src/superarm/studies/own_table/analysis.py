@@ -36,7 +36,7 @@ class Result:
         Over the runs: the reward per round, ``closed``, and what the policy lost in all rounds
         together against the best fixed set, which is negative if that was beaten.
     behind
-        What the best policy that learns got more per round, over paired runs.
+        How much more the best policy that learns got per round, over paired runs.
     """
 
     policy: str

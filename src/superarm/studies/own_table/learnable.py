@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.reporting.statistics import Interval, mean_interval
 
-LEVEL = 0.05  # of the test: so many tables of arms that are alike pass for tables with differences
+LEVEL = 0.05  # of the test: the share of tables of equal arms that pass for tables with differences
 _FOLDS = 10
 _CELLS_AT_ONCE = 2**20
 # Fewer shuffled tables if the table is large. 19 are the fewest that a test at 5% needs.
@@ -35,11 +35,11 @@ class Learnable:
     Attributes
     ----------
     gap
-        What a set chosen on other rows gets more than the random baseline, with its 95% interval.
+        By how much a set chosen on other rows beats the random baseline, with its 95% interval.
     hindsight
-        What the best fixed set gets more, in the rows that it was chosen by.
+        By how much the best fixed set beats it, in the rows by which the set was chosen.
     luck
-        What the best fixed set gets more in shuffled tables, where all arms are alike.
+        By how much the best fixed set beats it in shuffled tables, where all arms are alike.
     p_value
         The probability that a shuffled table has arms at least as different as the table.
     is_luck
@@ -60,9 +60,7 @@ def estimate(table: NDArray[Any], k: int, *, seed: int) -> Learnable:
     """What can be learned from a table of outcomes, NaN where missing, about sets of k arms."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM,)))
     gap = _held_out(table, k, rng.permutation(len(table)) % min(_FOLDS, len(table)))
-    n_known = np.zeros(table.shape[1])
-    for _, cells in _strips(table):
-        n_known += (cells == cells).sum(axis=0)
+    n_known = np.sum([(cells == cells).sum(axis=0) for _, cells in _centred_strips(table)], axis=0)
     n_shuffled = min(
         _MOST_SHUFFLED, max(_LEAST_SHUFFLED, _SHUFFLED_CELLS // max(1, int(n_known.sum())))
     )
@@ -91,7 +89,7 @@ def rows_for(learnable: Learnable, n_rows: int, least: float) -> int:
 
 
 def _held_out(table: NDArray[Any], k: int, fold: IndexArray) -> Interval:
-    """What sets chosen on other rows get more than the random baseline.
+    """By how much sets chosen on other rows beat the random baseline.
 
     Each fold in the second half is valued with the set that is best in all folds before it; then
     the same with the folds in reverse order.
@@ -124,23 +122,17 @@ def _fold_sums(
 ) -> tuple[FloatArray, FloatArray]:
     """Sums of centred outcomes and numbers of outcomes, each of shape (n_folds, n_arms)."""
     sums, counts = np.zeros((2, n_folds, table.shape[1]))
-    for rows, cells in _strips(table):
+    for rows, cells in _centred_strips(table):
         # One product of matrices adds up the rows of all folds.
         member = (fold[rows, None] == np.arange(n_folds)).astype(np.float64)
-        sums += member.T @ np.nan_to_num(_centre(cells))
+        sums += member.T @ np.nan_to_num(cells)
         counts += member.T @ (cells == cells)
     return sums, counts
 
 
 def _gains(table: NDArray[Any], rows: IndexArray, chosen: IndexArray) -> FloatArray:
-    """What the chosen arms get more than the baseline of each row; missing cells as their mean."""
-    step = max(1, _CELLS_AT_ONCE // table.shape[1])
-    centred = np.concatenate(
-        [
-            _centre(table[rows[start : start + step]].astype(np.float64))[:, chosen]
-            for start in range(0, len(rows), step)
-        ]
-    )
+    """By how much the chosen arms beat each row's baseline; missing cells count as their mean."""
+    centred = np.concatenate([cells[:, chosen] for _, cells in _centred_strips(table, rows)])
     known = centred == centred
     n_known = known.sum(axis=0)
     means = np.where(known, centred, 0.0).sum(axis=0) / np.maximum(n_known, 1)
@@ -159,9 +151,9 @@ def _sums(
     """
     n_arms = table.shape[1]
     own, shuffled, var = np.zeros(n_arms), np.zeros((n_shuffled, n_arms)), np.zeros(n_arms)
-    for _, cells in _strips(table):
+    for _, cells in _centred_strips(table):
         rows, arms = np.nonzero(cells == cells)
-        values = _centre(cells)[rows, arms]
+        values = cells[rows, arms]
         counts = np.bincount(rows, minlength=len(cells))
         firsts = np.repeat(np.cumsum(counts) - counts, counts)
         sizes, places = np.repeat(counts, counts), np.arange(len(rows)) - firsts
@@ -176,19 +168,22 @@ def _sums(
     return own, shuffled, var
 
 
-def _strips(table: NDArray[Any]) -> Iterator[tuple[slice, FloatArray]]:
-    """The table in strips of rows, so that no second table is made."""
+def _centred_strips(
+    table: NDArray[Any], rows: IndexArray | None = None
+) -> Iterator[tuple[IndexArray, FloatArray]]:
+    """Some rows, by default all, and their cells minus the mean of the row, in strips.
+
+    Rows in which all arms do well say nothing about arms. Strips of rows, so that no second table
+    is made.
+    """
+    rows = np.arange(len(table)) if rows is None else rows
     step = max(1, _CELLS_AT_ONCE // table.shape[1])
-    for start in range(0, len(table), step):
-        rows = slice(start, start + step)
-        yield rows, table[rows].astype(np.float64)
-
-
-def _centre(cells: FloatArray) -> FloatArray:
-    """Cells minus the mean of their row: rows in which all arms do well say nothing about arms."""
-    known = cells == cells
-    n_known = np.maximum(known.sum(axis=1, keepdims=True), 1)
-    return cells - np.where(known, cells, 0.0).sum(axis=1, keepdims=True) / n_known
+    for start in range(0, len(rows), step):
+        strip = rows[start : start + step]
+        cells = table[strip].astype(np.float64)
+        known = cells == cells
+        n_known = np.maximum(known.sum(axis=1, keepdims=True), 1)
+        yield strip, cells - np.where(known, cells, 0.0).sum(axis=1, keepdims=True) / n_known
 
 
 def _largest(values: FloatArray, k: int) -> FloatArray:

@@ -210,7 +210,7 @@ def _learnable_row(analysis: Analysis) -> list[str] | None:
 
 
 def _share(share: Interval | None, digits: int) -> list[str]:
-    """A share, and its interval with so many digits."""
+    """A share, and its interval with this number of digits."""
     if share is None:
         return ["–", ""]
     # A single run has no interval.

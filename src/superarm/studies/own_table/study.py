@@ -10,18 +10,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from superarm.features import Encoder
 from superarm.policies import Prior
 from superarm.reporting import RequestError, files
 from superarm.reporting.jobs import bar
 from superarm.studies.cell import Cell, Recorded, recorded_rows
-from superarm.studies.cells.knowing import NOTHING
+from superarm.studies.cells.knowing import NOTHING, Known
 from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import known_columns, report
 from superarm.studies.own_table.analysis import Analysis, analyse
 from superarm.studies.own_table.features_file import read_contexts, read_features
 from superarm.studies.own_table.learnable import estimate
 from superarm.studies.own_table.table_file import OwnTable, read
-from superarm.studies.policies import SINGLE_ARM_POLICIES
 from superarm.studies.run import record
 from superarm.studies.study import Done
 
@@ -29,11 +29,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 # The policies of the catalog that suit a table of outcomes, whose reward is a sum.
-_NORMAL = ("cts-gaussian", "cts-gaussian-shared", "bg-cts")
-POLICIES = tuple(
-    dict.fromkeys(
-        ("thompson", *SINGLE_ARM_POLICIES, *_NORMAL, "explore-then-commit", "exp3", "random")
-    )
+POLICIES = (
+    *("thompson", "cts", "single-seed", "gaussian", "discounted", "sliding", "cucb", "kl-ucb"),
+    *("escb", "epsilon-greedy", "cts-gaussian", "cts-gaussian-shared", "bg-cts"),
+    *("explore-then-commit", "exp3", "random"),
 )
 # The recommended policy comes first.
 USUAL = ("thompson", "cts", "single-seed", "epsilon-greedy", "cucb", "random")
@@ -121,25 +120,19 @@ def run_table(
     # Everything that can be refused is refused before the first run, which may take minutes.
     wanted = known_policies(policies)
     problem, said = _prepare(table, path.name, k, horizon, order)
+    known, encoder, doubts = _read_known(table, features)
+    if known.contexts is not None:
+        known = replace(known, contexts=known.contexts[: problem.environment.n_rounds])
+    problem = replace(problem, known=known)
     if not wanted:
         # Bounds of arms without outcomes are infinite: CUCB only tries arms until it has seen all.
         learns = k * problem.horizon > problem.environment.n_arms
         wanted = [name for name in USUAL if name != "cucb" or learns]
         if not learns:
             said.append("cucb is left out: there are too few rounds to try every arm once.")
-    known, encoder, doubts = NOTHING, None, list[str]()
-    if features is not None:
-        of_arms, more = read_features(features, table.names)
-        known, doubts = replace(known, features=of_arms), more
-        wanted = ["features", *wanted]
-    if table.contexts:
-        encoder, contexts, more = read_contexts(table)
-        doubts = [*doubts, *more]
-        known = replace(known, contexts=contexts[: problem.environment.n_rounds])
-        wanted = ["contexts", *wanted]
-    problem = replace(problem, known=known)
-    if wanted[0] not in POLICIES and "thompson" not in wanted:
-        wanted.append("thompson")  # what features and contexts add is measured against it
+    knowing = [name for name in ("contexts", "features") if getattr(known, name) is not None]
+    # What features and contexts add is measured against thompson.
+    wanted = list(dict.fromkeys([*knowing, *wanted, *(["thompson"] if knowing else [])]))
     said += doubts
     if console is not None and said:
         console.print("\n".join(said), soft_wrap=True, markup=False)
@@ -210,6 +203,18 @@ def known_policies(policies: Sequence[str]) -> list[str]:
     if unknown := [name for name in policies if name not in POLICIES]:
         raise RequestError(f"--policy must be one of {', '.join(POLICIES)}, got {unknown[0]!r}")
     return list(dict.fromkeys(policies))
+
+
+def _read_known(table: OwnTable, features: Path | None) -> tuple[Known, Encoder | None, list[str]]:
+    """What is known beside the outcomes, what encodes contexts, and doubts about both."""
+    known, encoder, doubts = NOTHING, None, list[str]()
+    if features is not None:
+        of_arms, doubts = read_features(features, table.names)
+        known = replace(known, features=of_arms)
+    if table.contexts:
+        encoder, contexts, more = read_contexts(table)
+        known, doubts = replace(known, contexts=contexts), [*doubts, *more]
+    return known, encoder, doubts
 
 
 def _prepare(

@@ -101,7 +101,7 @@ def curves(rows: Rows, column: str) -> dict[str, FloatArray]:
 
 
 def finals(rows: Rows, column: str) -> dict[str, FloatArray]:
-    """The same at the last checkpoint, each of shape (n_runs,)."""
+    """`curves` at the last checkpoint, each of shape (n_runs,)."""
     return {label: runs[:, -1] for label, runs in curves(rows, column).items()}
 
 
