@@ -154,6 +154,11 @@ class ForgetsHalf(sa.BetaBelief):
         self.a = np.array(state["a"])
 
 
+class GivesAList(sa.BetaBelief):
+    def sample(self, *, rng):
+        return super().sample(rng=rng).tolist()
+
+
 class LearnsBeforeChecking(sa.BetaBelief):
     def update(self, arms, outcomes, *, rng):
         self.a[0] += 1
@@ -210,6 +215,7 @@ class Biased(sa.BernoulliArms):
     [
         (check_belief, ForgetsHalf, "restore the belief exactly"),
         (check_belief, LearnsBeforeChecking, "must change nothing"),
+        (check_belief, GivesAList, r"a sample must be an array of shape \(5,\), got list"),
         (check_oracle, ByIndex, "at random, not by index"),
         (check_oracle, WritesIntoTheta, "write into theta"),
         (check_oracle, ArraysOnly, "begin select with theta, feasible = as_selection"),

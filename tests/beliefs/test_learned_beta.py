@@ -24,6 +24,23 @@ def taught(means, n_rounds, *, seed=0, noise=None, **settings):
     return belief
 
 
+@pytest.mark.parametrize(("size", "warns"), [(0.01, True), (0.2, False)])
+def test_outcomes_far_below_1_are_warned_of(size, warns):
+    """Revenue divided by a bound that is far too large."""
+    belief, rng = LearnedBetaBelief(50), np.random.default_rng(0)
+
+    def learn():
+        for _ in range(20):
+            outcomes = size * rng.random(50) * (rng.random(50) < 0.3)
+            belief.update(np.arange(50), outcomes, rng=rng)
+
+    if warns:
+        with pytest.warns(UserWarning, match="far below 1 where they are not 0.*divide them"):
+            learn()
+    else:
+        learn()
+
+
 def naive_log_likelihood(a, b, successes, failures):
     """Beta-binomial probabilities from scipy."""
     return stats.betabinom.logpmf(successes, successes + failures, a, b).sum()

@@ -116,6 +116,18 @@ def test_the_mean_weight_is_tested_in_standard_errors():
     assert far.warning == "the mean weight is 1.20 instead of 1"
 
 
+@pytest.mark.parametrize("digits", [17, 6, 4, 3])
+def test_rounded_propensities_are_not_warned_of(digits):
+    """Two of eleven arms at random: all weights are equal, so that their error is almost 0."""
+    rng = np.random.default_rng(0)
+    arms = np.array([rng.choice(11, 2, replace=False) for _ in range(300)])
+    outcomes = (rng.random(arms.shape) < 0.3).astype(float)
+    p = np.full(arms.shape, np.round(2 / 11, digits))
+    assert ips(Log(arms, outcomes, p, n_arms=11), np.full(11, 2 / 11)).warning is None
+    wrong = ips(Log(arms, outcomes, 1.01 * p, n_arms=11), np.full(11, 2 / 11))
+    assert wrong.warning == "the mean weight is 0.99 instead of 1"
+
+
 def test_few_samples_are_told():
     """In 8 of 100 rounds, the arm was in no other sample of its round."""
     p = np.full((100, 1), 0.5)

@@ -239,6 +239,23 @@ def test_a_noisy_reward_is_an_error_that_names_the_remedy():
         select_often(lazy, reward, rng, 50)
 
 
+@pytest.mark.parametrize("zero_is_absent", [False, True])
+def test_arms_that_are_worth_nothing_alone_are_worth_one_warning(zero_is_absent):
+    # At least two successes of 60; the difference is 0 up to rounding for single arms.
+    def two(arms, means):
+        none = np.prod(1 - means)
+        one = sum(p * np.prod(1 - np.delete(means, i)) for i, p in enumerate(means))
+        return float(1 - none - one)
+
+    reward, rng = box(two, 1.0, zero_is_absent=zero_is_absent), np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="each of the 60 arms.*LocalSearch") as seen:
+        select_often(sa.LazySingletons(), reward, rng, 5)
+    assert len(seen) == 1
+    # All warnings are errors here: equal means and different values are as expected.
+    sa.LazySingletons().select(reward, np.full(60, 0.5), 3, rng=rng)
+    sa.LazySingletons().select(box(steep, 3.1), 1e-6 * rng.random(60), 3, rng=rng)
+
+
 @pytest.mark.parametrize("name", ["network", "waves"])
 @pytest.mark.parametrize("budget", [1, 3, 10])
 def test_a_budget_is_kept_and_owned_up_to(name, budget):

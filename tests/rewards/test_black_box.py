@@ -105,6 +105,19 @@ def test_every_message_about_a_failed_call_names_retries():
     assert "arms [0]" in "".join(found.value.__notes__)
 
 
+def test_means_looked_up_by_arm_are_answered_with_what_means_are():
+    def by_arm(arms, means):
+        return float(means[arms].sum())
+
+    with pytest.raises(IndexError) as found:
+        box(by_arm)([4], [0.5])
+    noted = "".join(found.value.__notes__)
+    assert "means[i] is that of arms[i]" in noted
+    assert "retries" not in noted
+    with pytest.raises(RuntimeError, match=r"IndexError.*means\[i\] is that of arms\[i\]"):
+        box(by_arm, repeats=2)([4], [0.5])
+
+
 def test_a_call_that_takes_too_long_has_failed():
     free, calls = threading.Event(), []
 

@@ -332,6 +332,14 @@ def test_means_that_change_in_the_same_list_are_refused():
     assert trace.values.min() >= 0.3
 
 
+def test_means_of_other_arms_are_refused():
+    policy, rng = sa.random_sets(sa.LinearReward(3), 2), np.random.default_rng(0)
+    with pytest.raises(
+        ValueError, match=r"mu of the environment must have shape \(3,\).*got \(2,\)"
+    ):
+        sa.simulate(policy, Telling([0.1, 0.2]), horizon=3, rng=rng)
+
+
 class Walking:
     """Means that change after the tenth pull: in the same array, or in a new one."""
 

@@ -188,6 +188,17 @@ def test_a_table_that_is_nearly_empty_warns():
     assert 0.9 < found.missing < 1
 
 
+def test_a_table_of_small_outcomes_warns_once():
+    """In the table and not in the runs, where all warnings are errors."""
+    small = 0.01 * cells()
+    small[:, 1] = 0.0
+    found = analysis_of(small, NAMES)
+    assert found.size == pytest.approx(0.01)
+    warnings, page = said_by(found)
+    assert "Outcomes that are not 0 are about 0.01" in warnings[0]
+    assert "Divide all of them by a smaller number" in page
+
+
 def test_the_winner_is_compared_over_paired_runs():
     found = analysis_of(cells(), NAMES)
     best = found.learners[0]

@@ -80,6 +80,7 @@ def test_without_propensities_a_log_only_starts_a_policy(folder, tmp_path):
     said = " ".join(done.output.split())
     assert "what other sets would have earned cannot be told from this log" in said
     assert "PositionBiasedBelief" in said
+    assert "no outcome" not in said
     numbers = json.loads((tmp_path / "numbers.json").read_text())
     assert (numbers["method"], numbers["valued"]) == ("warm start", [])
     assert sum(one["shown"] for one in numbers["items"]) == K * N_ROUNDS
@@ -241,6 +242,22 @@ def test_items_of_a_whole_log_may_be_called_like_outcomes(tmp_path, monkeypatch)
     assert (tmp_path / "out" / "table.csv").read_text().startswith("0,1\n")
 
 
+@pytest.mark.parametrize("valued", [False, True])
+def test_rows_without_an_outcome_are_said(folder, tmp_path, valued):
+    query = "SELECT * EXCLUDE click, nullif(click, 0) AS click FROM shown"
+    options = ("--propensity", "propensity") if valued else ()
+    done = asked(folder / "duck.db", tmp_path, "--sql", query, *options)
+    assert done.exit_code == 0, done.output
+    clicks = np.array([row[3] for row in rows_of()]).reshape(N_ROUNDS, K)
+    n_missing, n_incomplete = (clicks == 0).sum(), (clicks == 0).any(axis=1).sum()
+    said, page = " ".join(done.output.split()), (tmp_path / "report.html").read_text()
+    for text in (said, page):
+        assert f"{n_missing} of {N_ROUNDS * K} rows have no outcome" in text
+        assert (f"leave out the {n_incomplete} rounds with such a row" in text) == valued
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert (numbers["n_missing"], numbers["n_incomplete"]) == (n_missing, n_incomplete)
+
+
 def test_a_log_without_a_known_round_is_described_and_not_valued(tmp_path):
     rows = ["request_id,item_id,click,propensity", "1,a,1,0.5", "1,b,,0.5", "2,b,1,0.5", "2,c,,0.5"]
     (tmp_path / "log.csv").write_text("\n".join(rows))
@@ -249,6 +266,22 @@ def test_a_log_without_a_known_round_is_described_and_not_valued(tmp_path):
     done = run("run", tmp_path / "log.csv", "--k", 1, *options)
     assert done.exit_code == 0, done.output
     assert "a log must have a round with all its outcomes" in " ".join(done.output.split())
+
+
+def test_a_log_of_many_columns_whose_rounds_are_row_numbers(tmp_path):
+    """pandas writes row numbers in a column without a name."""
+    features = [f"f{j}" for j in range(90)]
+    rows = [",".join(["", "item_id", "click", *features])]
+    rows += [",".join([str(t), "ab"[t % 2], str(t % 3 % 2), *["0"] * 90]) for t in range(40)]
+    (tmp_path / "log.csv").write_text("\n".join(rows))
+    refused = run("run", tmp_path / "log.csv", "--k", 1, "--item", "item_id", "--out", tmp_path)
+    said = " ".join(refused.output.split())
+    assert "f16, ...); try" in said
+    assert "f17" not in said
+    columns = ("--item", "item_id", "--outcome", "click", "--round", "")
+    done = run("run", tmp_path / "log.csv", "--k", 1, *columns, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "--item item_id --outcome click --round ''" in " ".join(done.output.split())
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from superarm.beliefs._beta_fit import Beta, fit_beta, fit_dispersion, fit_wide_
 from superarm.beliefs.posteriors import BetaMixturePosterior
 from superarm.core.arguments import FloatArray
 from superarm.core.special import betaln, expit, logit
+from superarm.core.warn import warn_user
 
 WIDE = (1.0, 1.0)  # the prior of arms that are not like the others
 # Sums of measured outcomes are grouped by steps of a 16th. Finer steps make more groups, and with
@@ -20,6 +21,9 @@ PER_OUTCOME = 16
 N_PARTS = 11  # what `LearnedPrior.of_groups` returns
 # After this many outcomes the prior is fitted first, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
+# The first guess of the noise is that of coins, which are 0 or 1. For outcomes that are this small
+# where they are not 0, that guess counts for thousands of them. So many outcomes show their size.
+SMALL, _ENOUGH = 0.05, 200
 _LEVEL = 0.95  # the share of arms that the prior is described by
 _SHOWN = 0.01  # a smaller share of arms from the wide prior is not mentioned
 
@@ -126,6 +130,7 @@ class LearnedPrior:
         outcomes. Without ``wide`` the share of the wide prior stays.
         """
         seen = np.flatnonzero(counts)
+        _warn_of_small(counts, sums, squares)
         # Pairs as complex numbers: numpy finds distinct numbers faster than distinct rows.
         pairs, times = np.unique(counts[seen] + 1j * sums[seen], return_counts=True)
         counts, sums, n_arms = pairs.real, pairs.imag, times.astype(np.float64)
@@ -147,6 +152,16 @@ class LearnedPrior:
         if self.wide_share >= _SHOWN:
             law += f", or Beta(1, 1) for {self.wide_share:.1%} of the arms"
         return f"learned prior {law}: {_LEVEL:.0%} of the arms are between {low:.3g} and {high:.3g}"
+
+
+def _warn_of_small(counts: FloatArray, sums: FloatArray, squares: float) -> None:
+    # The ratio is 1 for coins, and the size of outcomes that are 0 or all the same.
+    if squares < SMALL * sums.sum() and counts.sum() >= _ENOUGH:
+        warn_user(
+            "outcomes are far below 1 where they are not 0, so that little is learned from them; "
+            "divide them by a smaller number, such as a value that few exceed, and cut what is "
+            "then above 1"
+        )
 
 
 @dataclass(frozen=True, eq=False)

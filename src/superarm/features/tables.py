@@ -49,7 +49,7 @@ def as_arrays(table: Any) -> dict[str, NDArray[Any]]:
         return {str(name): table[name].to_numpy() for name in table.columns}
     if isinstance(table, Mapping) and all(hasattr(one, "dtype") for one in table.values()):
         return {str(name): values for name, values in table.items()}
-    return {name: np.asarray(values) for name, values in as_columns(table).items()}
+    return {name: _as_array(values) for name, values in as_columns(table).items()}
 
 
 def is_missing(value: Any) -> bool:
@@ -60,6 +60,13 @@ def is_missing(value: Any) -> bool:
         return bool(value != value)  # NaN and NaT differ from themselves
     except (TypeError, ValueError):
         return True  # NA != NA is neither true nor false
+
+
+def _as_array(values: list[Any]) -> NDArray[Any]:
+    found = np.asarray(values)
+    # Next to texts, numpy writes NaN as the text nan, which would no longer be missing.
+    mixed = found.dtype.kind == "U" and not all(isinstance(value, str) for value in values)
+    return np.array(values, object) if mixed else found
 
 
 def _columns(table: Any) -> dict[str, list[Any]]:

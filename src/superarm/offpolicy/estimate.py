@@ -15,7 +15,8 @@ _FEW = 30  # with fewer effective rounds than this,
 _UNEVEN = 100  # or with fewer than this and than half of the log,
 _MOST_SHARE = 0.1  # or if one round contributes more than this share,
 _LEAST_MEAN, _MOST_MEAN = 0.8, 1.25  # or if the mean weight is not between these,
-_FAR = 3.0  # or this many standard errors from 1,
+_FAR = 3.0  # or this many standard errors from 1, and further than
+_CLOSE = 0.005  # what propensities that were rounded in a file may cause,
 _RARE = 0.02  # or if more than this share of the weight is on arms that hardly were sampled.
 # A log lacks overlap with the target, and is refused, if it has at least
 _LEAST_ROUNDS = 30  # this many rounds and
@@ -92,7 +93,7 @@ class Estimate:
     @property
     def _is_off(self) -> bool:
         """Whether the mean weight differs from 1 by more than its standard error explains."""
-        far = abs(self.mean_weight - 1) > _FAR * self.mean_weight_error > 0
+        far = abs(self.mean_weight - 1) > max(_CLOSE, _FAR * self.mean_weight_error)
         return far or not _LEAST_MEAN < self.mean_weight < _MOST_MEAN
 
     def __repr__(self) -> str:

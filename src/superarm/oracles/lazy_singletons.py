@@ -17,6 +17,7 @@ from superarm.core.showing import one_line
 from superarm.oracles._bounds import LazySingletonsReport
 from superarm.oracles._budget import as_budget
 from superarm.oracles._lazy.audits import AUDITS, arm_to_audit, as_audits, doubtful
+from superarm.oracles._lazy.contradictions import warn_of_equal
 from superarm.oracles._lazy.look_ahead import NEW, PLAINLY_TOO_LARGE, last_place, look_ahead
 from superarm.oracles._lazy.saved_arms import from_state, state_of
 from superarm.oracles._lazy.single_arms import SingleArms
@@ -34,7 +35,7 @@ class LazySingletons:
     of earlier rounds bound f_i at the new theta. The set is certified as soon as the worst lower
     bound in it is above the best upper bound outside, or both are known to be equal. Until then,
     the arms that stand in the way are evaluated. Among arms of exactly equal value at the k-th
-    place, the random choice may differ from that of `Singletons`.
+    place, the random choice may differ from that of `Singletons`; if all are equal, it warns.
 
     The oracle uses what the reward declares: ``lipschitz``, ``monotone``, ``zero_is_absent`` and
     ``concave``. With ``zero_is_absent``, (0, r(empty)) is a free point of every arm; without it,
@@ -44,10 +45,10 @@ class LazySingletons:
     given up, with a warning, when an answer contradicts them.
 
     A set is certified given these declarations. A wrong B may exclude an arm whose answer would
-    contradict it. So some evaluations are audits: arms are evaluated although their bounds leave no
-    doubt, in turn the arm that the least error of B would put in doubt, and an arm at random.
-    ``report.excluded`` says what share of wrong bounds the audits exclude. They use no draw of
-    ``rng`` and change no decision as long as the declarations are true.
+    contradict it. So some evaluations are audits of arms whose bounds leave no doubt: in turn of
+    the arm that the least error of B would put in doubt, and of any. ``report.excluded`` says what
+    share of wrong bounds they exclude. They use no draw of ``rng`` and change no decision as long
+    as the declarations are true.
 
     Among other feasible sets than those of k arms, it picks what `Singletons` picks. The set that
     is best by the middles of the bounds is certified if it is best even with its own arms at their
@@ -57,9 +58,8 @@ class LazySingletons:
 
     A round takes O(n_points · n_arms) time for the bounds and O(n_arms) per batch of evaluations.
     The number of batches grows with the logarithm of the evaluations. Memory: 16 · n_points + 8
-    bytes per arm, 264 by default. The memory is only a cache: without it the answers are the same,
-    up to random tie-breaking, but cost more evaluations. ``state`` and ``load`` save it, since
-    evaluations may be expensive.
+    bytes per arm, 264 by default. The memory is only a cache, which ``state`` and ``load`` save:
+    without it the answers are the same, up to random tie-breaking, but cost more evaluations.
 
     Parameters
     ----------
@@ -119,6 +119,8 @@ class LazySingletons:
             # A declaration that an audit shows to be wrong is corrected, and the set is found anew.
             if not (is_audited and now.audit(arms)):
                 break
+        if known.audits.rounds == 1:
+            warn_of_equal(known, theta, now.lower, now.upper)
         found = now.lower, now.upper, now.evaluations, certified
         self.report = LazySingletonsReport(*found, known.audits.made, known.audits.drawn)
         return arms
@@ -131,10 +133,7 @@ class LazySingletons:
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, for the reward of the next ``select``."""
         check_state(state, "LazySingletons", "memory")
-        if state["memory"] is None:
-            self.forget()
-            return
-        self._known = from_state(state, self.n_points)
+        self._known = None if state["memory"] is None else from_state(state, self.n_points)
         self._reward = None
 
     def forget(self) -> None:
@@ -261,9 +260,8 @@ def best_and_rivals(
 ) -> tuple[IndexArray, IndexArray, int]:
     """The best set by the middles of the bounds, and the arms that keep it from being certified.
 
-    The most urgent of these arms come first. The number says how many of them must be evaluated in
-    any case, as far as this is known. ``lower`` and ``upper``, shape (n_arms,), bound what each arm
-    adds.
+    The most urgent arms come first. The number says how many of them must be evaluated in any case,
+    as far as this is known. ``lower`` and ``upper``, shape (n_arms,), bound what each arm adds.
     """
     if kind_has(type(feasible), Uniform):
         arms = feasible.best(lower + upper, rng=rng)

@@ -16,6 +16,7 @@ from superarm.core.stopping import may_stop
 
 _LONGEST_PAUSE_S = 60.0
 _ADVICE = "If another call may succeed, set retries= of BlackBox"
+_ADVICE_ON_INDEX = "It gets the means of its arms only: means[i] is that of arms[i]"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Once:
         try:
             return as_answer(self.fn(arms, means))
         except Exception as error:  # the function is the user's and may fail in any way
-            error.add_note(f"The reward failed for {_shown(arms, means)}. {_ADVICE}.")
+            error.add_note(f"The reward failed for {_shown(arms, means)}. {_advice(error)}.")
             raise
 
 
@@ -71,7 +72,7 @@ class Attempts:
         said = f"the reward failed for {_shown(arms, means)}"
         why = f"{type(last).__name__}: {last}"
         if self.retries == 0:
-            raise RuntimeError(f"{said} with {why}. {_ADVICE}") from last
+            raise RuntimeError(f"{said} with {why}. {_advice(last)}") from last
         raise RuntimeError(
             f"{said} in all {self.retries + 1} attempts, at last with {why}. More attempts: set "
             f"retries= and backoff_s= of BlackBox higher"
@@ -86,6 +87,10 @@ class Attempts:
         if not math.isfinite(value):
             raise ValueError(f"a reward must be a finite number, got {value}")
         return value
+
+
+def _advice(error: Exception) -> str:
+    return _ADVICE_ON_INDEX if isinstance(error, IndexError) else _ADVICE
 
 
 def _shown(arms: IndexArray, means: FloatArray) -> str:

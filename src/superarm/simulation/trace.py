@@ -195,6 +195,7 @@ class TrueValues:
             if mu is not self._mu:
                 self._mu = mu
                 self._copy = None if mu is None else np.array(mu)
+                self._check_shape()
             self._best_value = best_value
         elif isinstance(mu, np.ndarray):
             self._check(self.arms[t])  # of this round only: there may be a million arms
@@ -205,6 +206,14 @@ class TrueValues:
         constant = np.full(len(self.best), self._best_value)
         is_constant = np.array_equal(self.best, constant, equal_nan=True)
         return self.values, self._best_value if is_constant else self.best
+
+    def _check_shape(self) -> None:
+        expected = (self.reward.n_arms,)
+        if self._copy is not None and self._copy.shape != expected:
+            raise ValueError(
+                f"mu of the environment must have shape {expected}, one mean per arm, "
+                f"got {self._copy.shape}"
+            )
 
     def _check(self, arms: IndexArray | slice) -> None:
         """Refuse means that changed in the same array: the rounds before cannot be valued."""

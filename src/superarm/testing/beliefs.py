@@ -21,7 +21,14 @@ from superarm.core.optional import (
     SamplesMany,
     SamplesTop,
 )
-from superarm.testing.claims import claim, claim_arms, claim_refused, claim_unit, name_of
+from superarm.testing.claims import (
+    claim,
+    claim_arms,
+    claim_array,
+    claim_refused,
+    claim_unit,
+    name_of,
+)
 
 _NAN = float("nan")
 # The belief of a round: the belief itself, or that of a context.
@@ -108,8 +115,7 @@ def _check_sample(belief: Belief, seed: int) -> None:
     # would show in the second.
     theta = belief.sample(rng=np.random.default_rng(seed))
     again = belief.sample(rng=np.random.default_rng(seed))
-    shape = (belief.n_arms,)
-    claim(theta.shape == shape, f"sample must have shape {shape}, got {theta.shape}")
+    claim_array(theta, (belief.n_arms,), "a sample")
     claim_unit(theta, "a sample")
     claim(
         np.array_equal(theta, again),

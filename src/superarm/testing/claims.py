@@ -50,6 +50,12 @@ def select_as_policy(
         ) from error
 
 
+def claim_array(values: Any, shape: tuple[int, ...], what: str) -> None:
+    """Values must be an array of this shape."""
+    found = values.shape if isinstance(values, np.ndarray) else name_of(values)
+    claim(found == shape, f"{what} must be an array of shape {shape}, got {found}")
+
+
 def claim_unit(values: Any, what: str) -> None:
     """Values must be in [0, 1]."""
     claim(((values >= 0) & (values <= 1)).all(), f"{what} must be in [0, 1], got {values}")

@@ -11,7 +11,7 @@ import numpy as np
 from superarm.core import Environment
 from superarm.core.arguments import IndexArray
 from superarm.core.environments import Expects, KnownMeans, Observes
-from superarm.testing.claims import claim, claim_refused, claim_unit, name_of
+from superarm.testing.claims import claim, claim_array, claim_refused, claim_unit, name_of
 
 _NAN = float("nan")
 # How many pulls estimate a mean, and the probability of a false alarm.
@@ -35,7 +35,7 @@ def check_environment(make: Callable[[], Environment], *, seed: int = 0) -> None
     outcomes = environment.pull(arms, rng=np.random.default_rng(seed))
     # A fresh one, since a pull may change the means of the next round.
     again = make().pull(arms, rng=np.random.default_rng(seed))
-    claim(outcomes.shape == (2,), f"pull must give one outcome per arm, got {outcomes.shape}")
+    claim_array(outcomes, (2,), "pull gives one outcome per arm, which")
     claim(
         np.array_equal(outcomes, again, equal_nan=True),
         "the same generator must give the same outcomes",
@@ -69,6 +69,7 @@ def _check_observe(make: Callable[[], Any], arms: IndexArray, seed: int) -> None
 
 
 def _check_means(environment: Any, arms: IndexArray, rng: np.random.Generator) -> None:
+    claim_array(np.asarray(environment.mu), (environment.n_arms,), "mu")
     off, errors, expects = False, np.zeros(2), isinstance(environment, Expects)
     for _ in range(_N_PULLS):
         # The means of the next pull. The copy shows whether the pull wrote into the array.

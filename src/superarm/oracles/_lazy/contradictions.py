@@ -1,7 +1,8 @@
 """What happens when an answer about a single arm contradicts what the reward declares.
 
 A B that is too small is raised, and a wrong ``monotone`` or ``concave`` is given up, with one
-warning. An answer that is another one the second time is an error.
+warning. An answer that is another one the second time is an error. Answers that are all equal are
+worth a warning, too.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ Again = Callable[[int, float], float | None]
 # Two answers to the same question may differ by this share: batches and single calls round
 # differently.
 SLACK = 1e-9
+# Values are the same up to this share of what B allows. Fewer arms may be so by accident.
+_SAME, _ENOUGH = 1e-12, 3
 # By what factor a B of 0 is raised, and a margin for rounding when B is raised.
 _RAISE_ZERO, _MARGIN = 2.0, 1 + 1e-9
 
@@ -80,6 +83,21 @@ def correct(
     if known.monotone and rise * (x - x0) < 0 and abs(rise) > slack:
         known.monotone = False
         _warn(known, f"the reward declares monotone, but {what}")
+
+
+def warn_of_equal(
+    known: SingleArms, theta: FloatArray, lower: FloatArray, upper: FloatArray
+) -> None:
+    """Warn if arms of different means are all known to be worth the same alone."""
+    if len(theta) < _ENOUGH or np.ptp(theta) == 0:
+        return
+    # Means that differ so much may change values by so much, and rounding by far less.
+    if upper.max() - lower.min() <= _SAME * known.lipschitz.max() * np.ptp(theta):
+        warn_user(
+            f"each of the {len(theta)} arms is worth {lower[0]:g} alone, whatever its mean, so "
+            "that LazySingletons picks at random; if arms are worth more together than alone, use "
+            "LocalSearch, and see what superarm.inspect says"
+        )
 
 
 def _refuse_noise(arm: int, x: float, f: float, slack: float, again: Again) -> None:

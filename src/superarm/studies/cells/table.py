@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -138,13 +139,16 @@ def play(
     reward, n_shown = np.empty(len(at)), np.zeros(environment.n_arms, np.intp)
     total, done = 0.0, 0
     while done < problem.horizon:
-        trace = simulate(
-            player,
-            played,
-            horizon=min(_ROUNDS_AT_ONCE, problem.horizon - done),
-            rng=rng,
-            world_rng=environment_rng,
-        )
+        with warnings.catch_warnings():
+            # The report says this once.
+            warnings.filterwarnings("ignore", "outcomes are far below 1")
+            trace = simulate(
+                player,
+                played,
+                horizon=min(_ROUNDS_AT_ONCE, problem.horizon - done),
+                rng=rng,
+                world_rng=environment_rng,
+            )
         totals = total + np.cumsum(environment.rewards(trace.arms, trace.outcomes))
         # The checkpoints that lie in this part of the rounds.
         here = (at > done) & (at <= done + len(totals))

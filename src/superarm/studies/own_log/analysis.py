@@ -46,6 +46,9 @@ class Finding:
         The rate of each place, if the log has positions.
     places_luck
         How probable rates that differ as much are if the place does not matter.
+    n_missing, n_incomplete
+        How many rows have no outcome, and how many rounds have such a row. Estimates leave out
+        these rounds.
     """
 
     method: Method
@@ -54,6 +57,8 @@ class Finding:
     valued: list[Valued]
     places: list[dict[str, Any]]
     places_luck: float
+    n_missing: int
+    n_incomplete: int
 
 
 def method_of(log: ShownLog) -> tuple[Method, str]:
@@ -78,7 +83,10 @@ def analyse(log: ShownLog, k: int, *, seed: int) -> Finding:
     valued = _valued(log, k) if method == "estimates" else []
     places = _places(log)
     luck = luck_of_rates([one["shown"] for one in places], [one["rate"] for one in places])
-    return Finding(method, why, _items(log, k, seed), valued, places, luck)
+    missing = np.isnan(log.outcomes)
+    n_incomplete = len(np.unique(log.rounds[missing]))
+    items = _items(log, k, seed)
+    return Finding(method, why, items, valued, places, luck, int(missing.sum()), n_incomplete)
 
 
 def _items(log: ShownLog, k: int, seed: int) -> list[dict[str, Any]]:
@@ -113,10 +121,13 @@ def _valued(log: ShownLog, k: int) -> list[Valued]:
     reach = 1.96 * float(earned.std(ddof=1)) / np.sqrt(len(earned)) if len(earned) > 1 else np.inf
     mean = float(earned.mean())
     logged = Valued("as logged", mean, mean - reach, mean + reach)
+    random, chosen = (
+        ("1 random item", "the best") if k == 1 else (f"{k} random items", f"the {k} best")
+    )
     return [
         logged,
-        _estimated(f"{k} random items", whole, Target.uniform(k, log.n_arms)),
-        _estimated(f"the {k} best, chosen on other rounds", second, best),
+        _estimated(random, whole, Target.uniform(k, log.n_arms)),
+        _estimated(f"{chosen}, chosen on other rounds", second, best),
     ]
 
 

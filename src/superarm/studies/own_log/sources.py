@@ -23,6 +23,7 @@ _PARQUET = (".parquet", ".pq")
 _SQLITE = b"SQLite format 3\0"
 _DUCKDB = b"DUCK"  # after a checksum of eight bytes
 _CHECKSUM = 8
+_MOST_SHOWN = 20  # columns in a message
 # Names that people give to columns, without case, spaces, hyphens and underscores.
 _ITEM = (
     *("item", "itemid", "product", "productid", "sku", "arm", "armid", "article", "articleid"),
@@ -171,14 +172,16 @@ class Columns:
         """The options of the command line that say the same."""
         named = [("--item", self.item), ("--outcome", self.outcome)]
         named += [("--round", name) for name in self.round]
-        named += [("--position", self.position or ""), ("--propensity", self.propensity or "")]
-        return " ".join(f"{option} {shlex.quote(name)}" for option, name in named if name)
+        more = [("--position", self.position), ("--propensity", self.propensity)]
+        # A column may be called "", as the one of row numbers that pandas writes.
+        named += [(option, name) for option, name in more if name is not None]
+        return " ".join(f"{option} {shlex.quote(name)}" for option, name in named)
 
     @property
     def all(self) -> list[str]:
         """The names of all of them."""
         more = (self.position, self.propensity)
-        return [self.item, self.outcome, *self.round, *(name for name in more if name)]
+        return [self.item, self.outcome, *self.round, *(name for name in more if name is not None)]
 
 
 def guess(names: Sequence[str]) -> Columns | None:
@@ -239,9 +242,10 @@ def columns_of(
     what = "is read as a log"
     if not any(given) and guessed is not None:
         what = "looks like a log with one row per shown item"
+    columns = ", ".join([*names[:_MOST_SHOWN], *(["..."] if len(names) > _MOST_SHOWN else [])])
     raise TableError(
         f"{source.path.name} {what}, which needs the columns of the item, the outcome and the "
-        f"round (its columns are {', '.join(names)}); try\n    {_fix(source, k, guessed, command)}"
+        f"round (its columns are {columns}); try\n    {_fix(source, k, guessed, command)}"
     )
 
 

@@ -150,10 +150,25 @@ def _number(value: float | None) -> str:
 
 def _notes(found: Finding, source: Source, columns: Columns, k: int) -> list[str]:
     said = [found.why]
+    if found.n_missing:
+        said.append(_about_missing(found, sum(one["shown"] for one in found.items)))
     said += [f"Beware, {one.policy}: {one.warning}" for one in found.valued if one.warning]
     if len(found.places) > 1:
         said.append(_about_places(found))
     return [*said, f"What to do next\n{_next(source, columns, k)}"]
+
+
+def _about_missing(found: Finding, n_known: int) -> str:
+    said = (
+        f"Warning: {found.n_missing:,} of {found.n_missing + n_known:,} rows have no outcome, and "
+        "nothing is learned from them. If no outcome means no success, write 0 there."
+    )
+    if found.valued:
+        said += (
+            f" The rewards leave out the {found.n_incomplete:,} rounds with such a row, which is "
+            "right only if outcomes are missing regardless of what they are."
+        )
+    return said
 
 
 def _about_places(found: Finding) -> str:

@@ -59,9 +59,10 @@ class Analysis:
     ----------
     problem, at
         What was played, and the rounds for which totals are kept; the last is the horizon.
-    best_set, best_reward, random_reward, gap, missing
+    best_set, best_reward, random_reward, gap, missing, size
         Of the table: the names of the arms of the best fixed set, what this set and a random set
-        get per round, the difference of these, and the share of the cells that are missing.
+        get per round, the difference of these, the share of the cells that are missing, and the
+        mean outcome, each weighted by itself: the size of outcomes that are not 0.
     learnable
         Which part of the gap is no luck.
     by_policy, results, learners
@@ -87,6 +88,7 @@ class Analysis:
     random_reward: float
     gap: float
     missing: float
+    size: float
     learnable: Learnable
     by_policy: dict[str, Result]
     results: list[Result]
@@ -126,6 +128,10 @@ def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis
     first = learners[0] if learners else None
     best_set = [table.names[arm] for arm in table.best_arms(problem.k)]
     best_reward, random_reward = table.best_fixed(problem.k), table.random_set(problem.k)
+    sums = squares = 0.0
+    for column in table.table.T:  # of all columns together, squares would be another table
+        sums += float(np.nansum(column, dtype=np.float64))
+        squares += float(np.nansum(np.square(column, dtype=np.float64)))
     return Analysis(
         problem,
         np.array(rows[0]["checkpoints"], np.intp),
@@ -134,6 +140,7 @@ def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis
         random_reward=random_reward,
         gap=best_reward - random_reward,
         missing=float(table.n_missing.sum()) / table.table.size,
+        size=squares / sums if sums else 1.0,
         learnable=learnable,
         by_policy=by_policy,
         results=results,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superarm.beliefs.learned_prior import SMALL
 from superarm.policies import Prior
 from superarm.reporting.statistics import Interval
 from superarm.studies.cells.knowing import shared_of
@@ -37,6 +38,12 @@ def warnings(analysis: Analysis) -> list[str]:
             f"others, and a missing cell counts as the mean of its column, so the results say "
             f"little. If only shown items have outcomes, use off-policy estimates "
             f"(superarm.offpolicy)."
+        )
+    if analysis.size < SMALL:
+        found.append(
+            f"Outcomes that are not 0 are about {analysis.size:.2g}, and Thompson sampling learns "
+            f"little from outcomes far below 1. Divide all of them by a smaller number, such as a "
+            f"value that few exceed, and write 1 for what is then above 1."
         )
     if learnable.is_luck:
         found.append(
