@@ -212,7 +212,7 @@ class Side:
     def __init__(self, path, *, short, with_keys=False, limits, **options):
         self.engine = Engine(SQLiteStore(path), clock=lambda: 1.7e9, **options)
         service = Service(self.engine, limits, with_keys=with_keys, log_requests=True)
-        self.replies, start = [], self.engine.start
+        self.service, self.replies, start = service, [], self.engine.start
 
         def noted(wanted, reply, **how):
             self.replies.append(reply)

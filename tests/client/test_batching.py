@@ -222,6 +222,8 @@ def test_most_is_checked():
 
     with pytest.raises(ValueError, match="most must be at least 1, got 0"):
         run(service([]), calls, most=0)
+    with pytest.raises(ValueError, match="most must be at most 10000"):
+        run(service([]), calls, most=10_001)  # all calls of a request would fail
 
 
 def test_an_answer_with_too_few_results_is_an_error_for_all():

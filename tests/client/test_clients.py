@@ -1,8 +1,13 @@
 """Settings of the clients, and the names of the package."""
 
 import builtins
+import contextlib
 import importlib
+import json
+import os
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from both_clients import NO_WAIT
@@ -35,6 +40,45 @@ def test_keys_are_sent_and_never_shown(connect):
         with pytest.raises(ValueError, match="key must be") as caught:
             connect([], key=bad)
         assert bad not in str(caught.value)
+
+
+class Ports(BaseHTTPRequestHandler):
+    """Answers with the port of the connection."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        content = json.dumps({"port": self.client_address[1]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def serving_ports():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Ports) as server:
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_forked_process_has_connections_of_its_own(monkeypatch):
+    """Two processes on one connection would get each other's answers."""
+    with serving_ports() as url, sc.Client(url) as client, contextlib.ExitStack() as parent:
+        parent.enter_context(client._http)  # closed at the end
+        before = [client.health()["port"] for _ in range(2)]
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+        after = [client.health()["port"] for _ in range(2)]
+    assert len(set(before)) == len(set(after)) == 1
+    assert before != after
 
 
 def test_public_names_are_sorted_and_documented():

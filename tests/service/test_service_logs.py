@@ -53,14 +53,17 @@ def test_an_unread_pipe_stops_nothing(monkeypatch):
 def test_lines_of_libraries_are_json(own):
     """Unless the operator wants them otherwise. Python itself would wait for an unread stream."""
     program = """
-import logging
+import logging, warnings
 from superarm.service import logs
 {}
 logs.configure()
 logs.configure()  # as in a process of a worker
 logging.getLogger("psycopg").warning("lost")
+warnings.warn_explicit("overflow", RuntimeWarning, "reward.py", 7)  # as numpy does
 logs.finish()
 """.format("logging.basicConfig()" if own else "")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    (line,) = done.stderr.splitlines()
-    assert line == "WARNING:psycopg:lost" if own else json.loads(line)["event"] == "lost"
+    lost, overflow, *_ = done.stderr.splitlines()
+    said = [lost, overflow] if own else [json.loads(one)["event"] for one in (lost, overflow)]
+    lines = "WARNING:psycopg:lost", "WARNING:py.warnings:reward.py:7: RuntimeWarning: overflow"
+    assert said == (list(lines) if own else ["lost", "reward.py:7: RuntimeWarning: overflow\n"])

@@ -353,6 +353,28 @@ def test_a_worker_that_is_lost_with_a_request_is_no_failure(n_read):
     assert asyncio.run(ask()) == 503
 
 
+def test_a_worker_takes_no_connection_after_its_end_has_begun():
+    async def hand_over():
+        pairs = channels(2)
+        teams, taken = [Team(number, pairs, None) for number in range(2)], []
+        teams[1].listen(lambda *what: taken.append(what))
+        for is_there in (True, False):
+            if not is_there:
+                teams[1].leave()
+            here, there = socket.socketpair()
+            with here, there:
+                assert teams[0]._send(1, there.fileno(), team._FROM_CLIENT + b"GET")
+                for _ in range(10):
+                    await asyncio.sleep(0)
+        for connection, *_ in taken:
+            connection.close()
+        for one in (one for pair in pairs for one in pair):
+            one.close()
+        return [data for _, data, _ in taken]
+
+    assert asyncio.run(hand_over()) == [b"GET"]
+
+
 def test_a_worker_that_stops_does_not_say_that_another_one_was_lost(monkeypatch):
     monkeypatch.setattr(team, "_END_S", 0.01)
     pairs = channels(2)

@@ -15,6 +15,7 @@ from superarm.client.retries import RETRIED_STATUSES, Steps
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_MOST = 10_000  # items that the service takes in one request
 _TOO_LONG = 413  # the status of a body that the service does not take
 _Call: TypeAlias = tuple[Item, asyncio.Future[Result | ProblemError]]
 
@@ -82,6 +83,8 @@ class _Lane(Generic[Item, Result]):
     ) -> None:
         if most < 1:
             raise ValueError(f"most must be at least 1, got {most}")
+        if most > _MOST:
+            raise ValueError(f"most must be at most {_MOST}, as the service takes, got {most}")
         self._client, self._verb, self._most = client, verb, most
         self._waiting: list[_Call[Item, Result]] = []
         self._task: asyncio.Task[None] | None = None

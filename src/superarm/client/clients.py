@@ -15,14 +15,11 @@ import httpx
 from superarm.client import bulk_verbs, verbs
 from superarm.client.answers import Bandit
 from superarm.client.log_reader import LogReader
-from superarm.client.requests import Request, as_url
+from superarm.client.requests import Request, options_of
 from superarm.client.retries import Pause, Retries, Steps, with_retries
-from superarm.version import __version__
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-DEFAULT_URL = "http://127.0.0.1:8321"
 
 
 def _signed(method: Any, verb: Callable[..., Steps[Any]]) -> Any:
@@ -58,6 +55,9 @@ def _awaited(
 class Client:
     """A client of the service with blocking calls. Threads may share one client.
 
+    In a forked process, a copy of a client opens connections of its own, unless it has a
+    ``transport`` of yours.
+
     Parameters
     ----------
     url
@@ -92,7 +92,8 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._retries = retries or Retries()
-        self._http = httpx.Client(transport=transport, **_options(url, key, timeout_s))
+        self._options = {"transport": transport, **options_of(url, key, timeout_s)}
+        self._http, self._process = httpx.Client(**self._options), os.getpid()
 
     def __repr__(self) -> str:
         return _shown(self)
@@ -127,7 +128,7 @@ class Client:
         reader = LogReader(bandit, after, follow, self._retries)
         while True:
             try:
-                with self._http.stream(**reader.for_httpx) as response:
+                with self._own().stream(**reader.for_httpx) as response:
                     if response.is_success:
                         # Events are handed on while the answer still arrives: a followed log never
                         # ends.
@@ -166,9 +167,16 @@ class Client:
             return None
         try:
             # Errors are given back, not raised: `with_retries` decides whether to try again.
-            return self._http.request(**action.for_httpx())
+            return self._own().request(**action.for_httpx())
         except httpx.TransportError as error:
             return error
+
+    def _own(self) -> httpx.Client:
+        """The connections of this process."""
+        # Those of a process that was forked are also its parent's, and would mix their answers.
+        if self._process != os.getpid():
+            self._http, self._process = httpx.Client(**self._options), os.getpid()
+        return self._http
 
 
 class AsyncClient:
@@ -198,7 +206,7 @@ class AsyncClient:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._retries = retries or Retries()
-        self._http = httpx.AsyncClient(transport=transport, **_options(url, key, timeout_s))
+        self._http = httpx.AsyncClient(transport=transport, **options_of(url, key, timeout_s))
 
     def __repr__(self) -> str:
         return _shown(self)
@@ -272,22 +280,6 @@ class AsyncClient:
             return await self._http.request(**action.for_httpx())
         except httpx.TransportError as error:
             return error
-
-
-def _options(url: str | None, key: str | None, timeout_s: float) -> dict[str, Any]:
-    """Give the options that both kinds of httpx client take."""
-    url = as_url(url or os.environ.get("SUPERARM_URL") or DEFAULT_URL)
-    key = key or os.environ.get("SUPERARM_KEY")
-    # The version helps operators to find out which clients are outdated.
-    headers = {"User-Agent": f"superarm/{__version__}"}
-    if key:
-        if not key.isascii() or not key.isprintable() or " " in key:
-            # The message must not show the key: messages end up in logs.
-            raise ValueError(
-                "key must be printable ASCII without spaces, got something else; copy it again"
-            )
-        headers["Authorization"] = f"Bearer {key}"
-    return {"base_url": url, "timeout": timeout_s, "headers": headers}
 
 
 def _shown(client: Client | AsyncClient) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import uuid
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,9 @@ from numpy.typing import ArrayLike
 
 from superarm.client.answers import Bandit, Decision
 from superarm.sets import Group
+from superarm.version import __version__
+
+DEFAULT_URL = "http://127.0.0.1:8321"
 
 Name = str | int
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
@@ -116,6 +120,22 @@ def as_url(url: str) -> str:
             f"url must begin with http:// or https:// and a host, got {shown!r}; write {advice}"
         )
     return url
+
+
+def options_of(url: str | None, key: str | None, timeout_s: float) -> dict[str, Any]:
+    """Give the options that both kinds of httpx client take."""
+    url = as_url(url or os.environ.get("SUPERARM_URL") or DEFAULT_URL)
+    key = key or os.environ.get("SUPERARM_KEY")
+    # The version helps operators to find out which clients are outdated.
+    headers = {"User-Agent": f"superarm/{__version__}"}
+    if key:
+        if not key.isascii() or not key.isprintable() or " " in key:
+            # The message must not show the key: messages end up in logs.
+            raise ValueError(
+                "key must be printable ASCII without spaces, got something else; copy it again"
+            )
+        headers["Authorization"] = f"Bearer {key}"
+    return {"base_url": url, "timeout": timeout_s, "headers": headers}
 
 
 def new_key() -> str:

@@ -110,6 +110,7 @@ def configure() -> None:
     root.handlers = [one for one in root.handlers if not isinstance(one.formatter, JSONLines)]
     if not root.handlers:  # Python would write lines of text, and wait for the reader of the stream
         root.addHandler(handler)
+    logging.captureWarnings(True)  # for the same reason
 
 
 def request_line(

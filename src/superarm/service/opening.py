@@ -18,6 +18,8 @@ from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.log.store import Store, StoreError
 from superarm.version import how_to_install
 
+_POSTGRES = ("postgresql", "postgres")
+
 
 class StartError(Exception):
     """The server cannot start. Nothing was changed."""
@@ -48,8 +50,14 @@ def open_store(
 
 
 def is_postgres(database: str) -> bool:
-    """Whether a database is an address, not a path."""
-    return database.startswith(("postgresql://", "postgres://"))
+    """Whether a database is an address, not a path. Refuses addresses of other kinds."""
+    scheme, is_address, _ = database.partition("://")
+    # It would be a path. The rest is not shown, because it may have a password.
+    if is_address and scheme not in _POSTGRES:
+        raise StartError(
+            f"the database must be a file, a folder or postgresql://..., got '{scheme}://...'"
+        )
+    return bool(is_address)
 
 
 @contextlib.contextmanager

@@ -255,12 +255,12 @@ class _Server(uvicorn.Server):
         gc.freeze()
         gc.set_threshold(*_GC_THRESHOLDS)
         number = {} if self._worker is None else {"worker": self._worker.number}
-        for listening in self.servers:
-            for one in listening.sockets:
-                # Asked from the socket: with port 0 only the socket knows the port.
-                host, port = one.getsockname()[:2]
-                fields = {"host": host, "port": port, "url": f"http://{host}:{port}/", **number}
-                _log.info("listening", extra={"fields": fields})
+        for one in [one for listening in self.servers for one in listening.sockets]:
+            # Asked from the socket: with port 0 only the socket knows the port.
+            host, port = one.getsockname()[:2]
+            place = f"[{host}]" if ":" in host else host
+            fields = {"host": host, "port": port, "url": f"http://{place}:{port}/", **number}
+            _log.info("listening", extra={"fields": fields})
         if self._team is not None and self._worker is not None:
             self._join(self._team, self._worker)
 

@@ -144,3 +144,21 @@ def test_arms_come_and_go(client):
     assert state["retired"] == ["ant", "bee", "cat"]
     arms = client.post(f"/v1/bandits/{bandit}/decisions").json()["arms"]
     assert sorted(arms) == ["dog", "eel"]
+
+
+@pytest.mark.parametrize(
+    "reward",
+    [
+        {"name": "linear", "weights": [1, 2, 3, 4]},
+        {"name": "network", "W1": [[0.1] * 4] * 2, "w2": [1, 1]},
+    ],
+    ids=lambda reward: reward["name"],
+)
+def test_a_reward_with_parameters_for_each_arm_takes_no_more_arms(path, reward):
+    with client_of(path) as client:
+        bandit = create(client, reward=reward)
+        answer = client.post(f"/v1/bandits/{bandit}/arms", json={"arms": ["eel"]})
+        assert answer.status_code == 422
+        assert answer.json()["detail"].startswith("arms cannot be added: reward")
+        assert "another bandit" in answer.json()["fix"]
+        assert kinds(client, bandit) == ["created"]

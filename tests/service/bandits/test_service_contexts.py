@@ -230,6 +230,24 @@ def test_batches_of_large_contexts_are_refused(client):
     assert "at most 1,000,000, got 1,002,000" in problem["detail"]
 
 
+def test_decisions_of_one_request_do_not_repeat_too_much(client):
+    """Each of them comes with the context and the metadata of the request."""
+    bandit = create(client, seed=1)
+    long = {f"{n}": "x" * 1000 for n in range(32)}  # 1,602 for 32,054 characters
+    problem = decide(client, bandit, 422, n=625, metadata=long)
+    assert "at most 1,000,000, got 1,001,250" in problem["detail"]
+    # In lists, the items together.
+    for item, detail in (
+        ({"n": 300, "metadata": long}, "at most 1,000,000, got 1,441,800"),
+        ({"n": 5_000}, "at most 10,000 decisions, got 10,001"),
+    ):
+        items = [{"bandit": bandit, **item} for _ in range(3)] + [{"bandit": bandit}]
+        said = client.post("/v1/decisions", json={"decisions": items}).json()["results"]
+        refused = [one["problem"]["detail"] for one in said if "problem" in one]
+        assert any(detail in one for one in refused)
+        assert len(refused) == (1 if "metadata" in item else 2)
+
+
 def test_a_belief_that_fails_to_learn_is_loaded_again(client, monkeypatch):
     bandit = create(client, seed=1, belief={"kind": "linear", "context": 1})
     made = decide(client, bandit, context=[1.0])

@@ -249,6 +249,9 @@ BAD = [
     ({"id": "aaaaaaaaaa.bbbbbbbbbb-1"}, "snapshot"),
     ({"values": [0.5]}, "values"),
     ({"propensities": [0.5, 0.5]}, "n_samples"),
+    # What was picked had some probability, and a log with another number cannot be evaluated.
+    ({"propensities": [0.5, 0.5], "set_propensity": 0.0, "n_samples": 1}, "must be above 0"),
+    ({"propensities": [0.0, 0.5], "set_propensity": 0.5, "n_samples": 1}, "must be above 0"),
     ({"context": [1.0]}, "context"),
 ]
 

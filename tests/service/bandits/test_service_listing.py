@@ -45,6 +45,28 @@ def test_a_list_is_that_of_all_decisions(played, status, limit):
     assert found == [one for one in every if status in (None, one["status"])]
 
 
+@pytest.mark.parametrize("status", [None, "open", "told", "expired"])
+@pytest.mark.parametrize("most", [1, 11])
+def test_a_page_of_long_decisions_is_short(played, status, most, monkeypatch):
+    """The event loop writes an answer down, and all requests wait for that."""
+    monkeypatch.setattr(listing, "_MOST_LISTED", most)
+    client, bandit, every = played
+    found = list(pages(client, bandit, **({} if status is None else {"status": status})))
+    assert max(sum(len(one["arms"]) for one in page) for page in found) <= max(2, most)
+    wanted = [one for one in every if status in (None, one["status"])]
+    assert [one for page in found for one in page] == wanted
+
+
+def test_contexts_and_metadata_make_decisions_long(tmp_path, monkeypatch):
+    monkeypatch.setattr(listing, "_MOST_LISTED", 12)
+    with client_of(tmp_path / "bandits.db") as client:
+        belief = {"kind": "linear", "context": 2}
+        bandit = create(client, name="long", k=1, belief=belief, seed=1)
+        for metadata in ({}, {"note": "x" * 76}, {}):
+            decide(client, bandit, context=[1.0, 2.0], metadata=metadata)
+        assert [len(page) for page in pages(client, bandit)] == [2, 1]  # 3 + 7, 3
+
+
 def test_a_list_begins_anywhere(played):
     client, bandit, every = played
     for before in range(1, len(every) + 2, 9):

@@ -411,6 +411,23 @@ def test_both_ways_answer_before_the_server_stops(tmp_path, lines, short):
     assert short
 
 
+@pytest.mark.parametrize("request_", [of_json(DECIDE, {}), b"GET /healthz HTTP/1.1\r\n\r\n"])
+def test_a_connection_that_comes_while_the_server_stops_has_one_answer(
+    tmp_path, lines, short, request_
+):
+    """Such as one that another worker hands over. The server waits for the end of all."""
+
+    async def client(side):
+        side.service.closing = lambda: True
+        return await side.play([request_])
+
+    said, is_closed = played(tmp_path / "log.db", client, short=True)
+    assert b" 20" in said[:12]
+    assert b"connection: close\r\n" in said
+    assert is_closed
+    assert bool(short) == request_.startswith(b"POST")
+
+
 def test_both_ways_close_idle_connections(tmp_path, lines, short):
     async def client(side):
         connection, closed = side.connect(), []

@@ -146,6 +146,18 @@ def test_a_file_that_is_no_database(path, tmp_path):
     assert not (tmp_path / "missing.db").exists()
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("scheme", ["sqlite", "postgresql+psycopg", "mysql"])
+def test_addresses_of_other_databases_are_no_paths(tmp_path, monkeypatch, scheme, workers):
+    monkeypatch.chdir(tmp_path)
+    database = f"{scheme}://me:secret@here/bandits"
+    done = say("serve", "--database", database, "--port", 0, "--workers", workers)
+    assert done.exit_code == 1
+    assert f"a file, a folder or postgresql://..., got '{scheme}://...'" in done.output
+    assert "secret" not in done.output
+    assert not list(tmp_path.iterdir())
+
+
 def test_one_server_at_a_time(path):
     store = SQLiteStore(path)
     with pytest.raises(StoreError, match="served by another process"):

@@ -58,6 +58,13 @@ def test_a_bandit_on_postgres(address):
         assert client.get(f"/v1/decisions/{first['id']}/explanation").json()["complete"]
 
 
+def test_no_bandit_has_a_name_that_postgres_refuses(address):
+    with client_of(address) as client:
+        create(client)
+        answer = client.get("/v1/bandits", params={"name": "\0"})
+        assert (answer.status_code, answer.json()["bandits"]) == (200, [])
+
+
 def test_the_same_log_as_sqlite(address, tmp_path):
     import serving
 

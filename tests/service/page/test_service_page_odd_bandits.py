@@ -24,6 +24,9 @@ def test_long_names_do_not_widen_the_page(visit, other):
     page = visit(f"/#/b/{bandit['id']}")
     wait_for_text(page.locator(".verdict"), "Not done yet. The best so far:")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.get_by_role("button", name="Delete…").click()
+    dialog = page.get_by_role("dialog")
+    assert dialog.evaluate("dialog => dialog.scrollWidth <= dialog.clientWidth")
 
 
 def test_names_that_are_folders_in_an_address_are_not_sent(visit, other):
@@ -48,6 +51,16 @@ def test_what_is_not_listed_is_said(visit, server, other, bandit):
     page = visit(f"/#/b/{bandit['id']}")
     page.get_by_text("Decisions from the edge are not listed, and there are no others").wait_for()
     page.get_by_text("Decisions from the edge are not in this chart.").wait_for()
+
+
+def test_a_list_of_long_decisions_ends_early(visit, other, bandit):
+    one = decide(other, bandit)
+    page = visit()
+    listed = {"decisions": [{**one, "status": "open", "outcomes": {}}], "next": "7"}
+    page.route("**/decisions?*", lambda route: route.fulfill(json=listed))
+    page.goto(page.url + f"#/b/{bandit['id']}")
+    page.get_by_text("Older decisions are not listed").wait_for()
+    assert page.get_by_text("Show more").count() == 0
 
 
 def test_a_bandit_whose_reward_has_no_estimates(visit, bandit):

@@ -1,7 +1,9 @@
 """Samples for propensities in other processes: the same ones, and other bandits do not wait."""
 
 import asyncio
+import os
 import pickle
+import signal
 import threading
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from superarm.offpolicy import propensities
 from superarm.service.bandits import parts
 from superarm.service.bandits.spec import complete, policy_of
 from superarm.service.http.bodies import CreateBody
+from superarm.service.processes import pool
 from superarm.service.processes.pool import Processes
 from superarm.service.processes.remote import remote_rewards
 from superarm.service.processes.sampling import Sampling, opened
@@ -158,6 +161,30 @@ def test_the_log_is_the_same_as_without(everywhere, tmp_path):
             logs.append([{**one, "id": None} for many in made for one in many])
     assert logs[0] == logs[1]
     assert [one.get("n_samples") for one in logs[0]] == [31, 21, 21, None]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_process_that_is_killed_is_a_problem_that_passes(everywhere, tmp_path, monkeypatch, n):
+    def kill(child, wanted):
+        if n_left.pop():
+            os.kill(child._pid, signal.SIGKILL)
+        return ask(child, wanted)
+
+    ask, n_left, body = pool._Child.ask, [True, *[False] * (n - 1)], {"n": n, "propensities": 20}
+    with client_of(tmp_path / "bandits.db", sampling=everywhere) as client:
+        one, twin = (create(client, name=name, seed=3) for name in ("one", "twin"))
+        with monkeypatch.context() as patch:
+            patch.setattr(pool._Child, "ask", kill)
+            path = f"/v1/bandits/{one}/decisions"
+            refused = client.post(path, json=body)  # with n=2 after the first is made
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "1")
+        assert "samples has ended" in refused.json()["detail"]
+        made = [
+            [{**each, "id": 0, "bandit": 0, "time": 0} for each in decisions["decisions"]]
+            for decisions in (decide(client, bandit, **body) for bandit in (one, twin))
+        ]
+        assert made[0] == made[1]
+        assert not n_left
 
 
 def test_samples_end_when_nobody_waits(everywhere, tmp_path):

@@ -68,6 +68,12 @@ def add_arms(
         session.add_arms(added, prior=change.get("features", change["prior"]))
     except (ValueError, TypeError, OverflowError) as error:
         raise Problem(422, f"arms cannot be added: {shown_error(error)}") from error
+    except Problem as problem:
+        if problem.status != 422:
+            raise
+        # The reward has parameters for the arms that there are, and cannot get others.
+        detail = f"arms cannot be added: {problem.detail}"
+        raise Problem(422, detail, fix="make another bandit, with a reward for all arms") from None
     # After adding, which may fail: then nothing is restored.
     session.restore(*restored)
     changes: dict[str, Answer] = {

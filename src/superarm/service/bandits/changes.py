@@ -132,9 +132,12 @@ def _ask(live: Live, asked: dict[str, Any]) -> dict[str, Any]:
     before = live.session.mark() if "propensities" in asked else None
     try:
         return live.ask(asked, feasible)
-    except GivenUpError:
+    except (GivenUpError, Problem) as error:
+        problem = error if isinstance(error, Problem) else given_up()
         if before is not None and live.session.mark() == before:
-            raise given_up() from None
+            raise problem from None
+        if isinstance(error, Problem):
+            raise Fault(problem) from error
         raise
     except Exception as error:
         # The generator may have moved on, and no event says so: memory is no longer valid.

@@ -150,7 +150,10 @@ def _history(store: Store, live: Live, n: int, points: int) -> Answer:
 def with_counts(
     store: Store, live: Live, numbers: Iterable[int]
 ) -> Iterator[tuple[Answer, list[int]]]:
-    """Logged decisions by ascending number, with the counts of their events. Reads events once."""
+    """Logged decisions by number, with the counts of their events. Reads each event once.
+
+    The numbers ascend or descend.
+    """
     event, body = None, dict[str, Any]()
     for number in numbers:
         one = None if event is None else _answer_in(live, event, body, number)

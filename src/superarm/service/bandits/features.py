@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from superarm.service.bandits import parts
+from superarm.service.bandits.sizes import Answered
 from superarm.service.problems import Problem, shown
 
 Rows: TypeAlias = list[list[float]]
@@ -16,7 +17,6 @@ _MOST_COLUMNS = 1_000
 _MOST_NUMBERS = 100_000_000
 _MOST_PLACES = 100  # an update takes time and memory for places times arms of the list
 _MOST_COUNTS = 10_000_000  # a belief about places counts failures per arm and place
-_MOST_ANSWERED = 1_000_000  # numbers of contexts in all decisions of a request
 
 
 def rows_of(given: Given, arms: Sequence[str], belief: Mapping[str, Any]) -> Rows:
@@ -102,21 +102,12 @@ def _default_structure(kind: str, n_features: int) -> str:
 
 
 def check_context(asked: Mapping[str, Any]) -> None:
-    """Raise Problem if the context of a request is too large for its number of decisions.
+    """Raise Problem if rows of the context differ, or if decisions would repeat too much of it.
 
     The belief checks whether the context is one for its arms.
     """
-    context, n = asked.get("context"), asked.get("n", 1)
-    if context is None:
-        return
-    rows = context if isinstance(context[0], list) else [context]
-    _check_lengths(rows, "a context")
-    n_numbers = n * len(rows) * len(rows[0])
-    # Every answer has the context, and so has every open decision in a checkpoint.
-    if n > 1 and n_numbers > _MOST_ANSWERED:
-        raise Problem(
-            422,
-            f"n times the numbers of the context must be at most {_MOST_ANSWERED:,}, "
-            f"got {n_numbers:,}",
-            fix="send several requests",
-        )
+    context = asked.get("context")
+    if context is not None and isinstance(context[0], list):
+        _check_lengths(context, "a context")
+    # Every answer has context and metadata, and every open decision in a checkpoint the context.
+    Answered().add(asked)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import bisect
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 
 from superarm.service.bandits.decisions import answers_in, logged, with_counts
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.records import Answer
+from superarm.service.bandits.sizes import n_numbers
 from superarm.service.log.events import Event
 from superarm.service.log.store import Store, Turn
 from superarm.sessions import Decision, decision_number
@@ -22,12 +23,13 @@ from superarm.sessions import Decision, decision_number
 _EVENTS_PER_READ = 20  # each event may have thousands of decisions
 _EXPIRED_PER_READ = 200
 _MOST_EXAMINED = 100_000  # numbers that one request looks at for complete decisions
+_MOST_LISTED = 200_000  # arms and numbers of contexts in one page
 
 
 def list_decisions(
     live: Live, turn: Turn, status: str | None, limit: int, before: int | None
 ) -> Callable[[], Answer]:
-    """Decisions with numbers below ``before``, newest first.
+    """Decisions with numbers below ``before``, newest first; fewer than ``limit`` if they are long.
 
     The operation returns a function for another thread, so that decisions need not wait for it.
     """
@@ -51,14 +53,28 @@ def _list(
 ) -> Answer:
     is_open, first = partial(_is_open, still_open), store.first_decision(live.bandit.number)
     if status is None:
-        made = list(islice(_newest_first(store, live, newest, limit), limit))
+        made = _fitting(islice(_newest_first(store, live, newest, limit), limit))
         last = newest - len(made) + 1
         more = last > first
     else:
         numbers, last, more = _numbers(store, live, is_open, status, (first, newest), limit)
-        made = [one for one, _ in with_counts(store, live, reversed(numbers))][::-1]
+        made = _fitting(one for one, _ in with_counts(store, live, numbers))
+        if made and len(made) < len(numbers):  # the next page goes on where this one ends
+            last, more = decision_number(made[-1]["id"]), True
     found = [logged(store, live, one, is_open=is_open(decision_number(one["id"]))) for one in made]
     return {"decisions": found, "next": str(last) if more else None}
+
+
+def _fitting(found: Iterable[Answer]) -> list[Answer]:
+    """The first decisions, as many as one answer may have; at least one."""
+    made: list[Answer] = []
+    n_listed = 0
+    for one in found:
+        n_listed += len(one["arms"]) + n_numbers(one)
+        if made and n_listed > _MOST_LISTED:
+            break
+        made.append(one)
+    return made
 
 
 def _numbers(
@@ -141,9 +157,11 @@ def _ids(event: Event) -> list[int]:
 
 def _list_open(store: Store, live: Live, every: list[Decision], newest: int, limit: int) -> Answer:
     end = bisect.bisect_right(every, newest, key=_number)
-    some = [_number(one) for one in every[max(0, end - limit) : end]]
-    found = [logged(store, live, one, is_open=True) for one, _ in with_counts(store, live, some)]
-    return {"decisions": found[::-1], "next": str(some[0]) if end > limit else None}
+    some = [_number(one) for one in reversed(every[max(0, end - limit) : end])]
+    made = _fitting(one for one, _ in with_counts(store, live, some))
+    found = [logged(store, live, one, is_open=True) for one in made]
+    more = made and (end > limit or len(made) < len(some))
+    return {"decisions": found, "next": str(decision_number(made[-1]["id"])) if more else None}
 
 
 def _newest_first(store: Store, live: Live, number: int, limit: int) -> Iterator[Answer]:

@@ -33,7 +33,7 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=mi
 Count = Annotated[int, Field(ge=1, le=_MOST_COUNT), _WHOLE]
 CountOrZero = Annotated[int, Field(ge=0, le=_MOST_COUNT), _WHOLE]
 Outcome = Annotated[float, Field(ge=0.0, le=1.0)]
-Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+Probability = Annotated[float, Field(gt=0.0, le=1.0)]  # of what was picked
 Time = Annotated[float, Field(ge=0.0, le=2e11)]  # until the year 8307
 Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 Positive = Annotated[float, Field(gt=0.0, le=1e12)]

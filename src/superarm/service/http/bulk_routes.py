@@ -18,6 +18,7 @@ from superarm.service.bandits.actor import Wanted
 from superarm.service.bandits.changes import Ask
 from superarm.service.bandits.outcomes import Tell
 from superarm.service.bandits.records import Answer, Repeated
+from superarm.service.bandits.sizes import Answered
 from superarm.service.http import answers, bodies
 from superarm.service.http.decision_routes import bandit_of
 from superarm.service.http.endpoint import Work, endpoint
@@ -39,11 +40,13 @@ _PROBLEMS = (400, 413, 415, 422, 429, 503, 507)
 )
 def decide_all(service: Service, body: bodies.DecideAllBody) -> Work | Awaitable[Answer]:
     """Issue decisions of any bandits. Each has its own result, and is in the log before that."""
+    answered = Answered()
 
     def wanted(item: bodies.DecideItem) -> Wanted:
         # Most items have no constraints, and a model is slow to take apart.
         plain = item.model_fields_set <= _PLAIN
         asked = {} if plain else item.model_dump(exclude_defaults=True, exclude=_PLAIN)
+        answered.add(asked)
         return item.bandit, Ask(asked, item.key, service.engine.clock, service.limits)
 
     return _work(service, "decisions", body.decisions, wanted)

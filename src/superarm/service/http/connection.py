@@ -37,6 +37,9 @@ class Door(Protocol):
     def leave(self, address: str) -> None:
         """Forget a connection."""
 
+    def is_closing(self) -> bool:
+        """Whether the server is about to stop."""
+
 
 class Connection(HttpToolsProtocol):
     """A connection with deadlines. The limits of its head are checked after each piece of it."""
@@ -150,6 +153,7 @@ class Connection(HttpToolsProtocol):
             self._at_work.popleft()
         if self.cycle is not None:  # uvicorn makes none for some requests
             self.cycle.transport = cast(asyncio.Transport, Writer(self.transport))
+            self.cycle.keep_alive = self.cycle.keep_alive and not self._door.is_closing()
             self._at_work.append(self.cycle)
 
     def _expect_body(self) -> None:

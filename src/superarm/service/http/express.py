@@ -202,8 +202,7 @@ class _Request(Reply, RequestResponseCycle):
     """A request on the short way. Uvicorn's connection looks at its attributes."""
 
     message_event = Event()  # nobody waits for it
-    keep_alive, more_body = True, False
-    disconnected = response_started = response_complete = False
+    more_body = disconnected = response_started = response_complete = False
 
     def __init__(
         self,
@@ -216,6 +215,7 @@ class _Request(Reply, RequestResponseCycle):
         # Not that of uvicorn, which makes what only ASGI needs.
         self._connection, self._endpoint, self._given = connection, endpoint, given
         self._head, self._about, self._start = head, about, time.perf_counter()
+        self.keep_alive = not connection.express.service.closing()
 
     def begin(self, body: bytes) -> None:
         """Start the work of the request, which has arrived."""

@@ -88,6 +88,13 @@ class FrontDoor:
             return False
         return any(found in network for network in self._proxies)
 
+    def is_closing(self) -> bool:
+        """Whether the server is about to stop. It waits for the end of all connections.
+
+        Not all of them know: another worker may hand over a connection in the last moment.
+        """
+        return self._express is not None and self._express.service.closing()
+
     def leave(self, address: str) -> None:
         """Forget a connection."""
         self._open[address] -= 1

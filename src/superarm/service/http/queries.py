@@ -86,7 +86,9 @@ class DecisionsQuery(_Query):
     status: Literal["open", "told", "expired"] | None = Field(
         None, description="Only decisions that are open, complete (told) or expired."
     )
-    limit: int = Field(50, ge=1, le=1000, description="Most decisions per page.")
+    limit: int = Field(
+        50, ge=1, le=1000, description="Most decisions per page. Long decisions make it shorter."
+    )
     before: _Place | None = Field(
         None, description="The next of the page before, or the number at the end of an id."
     )

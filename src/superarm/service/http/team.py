@@ -138,6 +138,10 @@ class Team:
 
         asyncio.get_running_loop().add_reader(channel, receive)
 
+    def leave(self) -> None:
+        """Take no connections any more. Those on their way end with the processes."""
+        asyncio.get_running_loop().remove_reader(self._channels[self.number][0])
+
     async def ask(self, home: int, head: bytes, body: bytes = b"") -> tuple[int, bytes]:
         """Send a request to a worker. Returns status and body of its answer."""
         answer, content = Answer(), bytearray()

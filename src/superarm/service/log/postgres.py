@@ -226,6 +226,10 @@ class PostgresStore(SharedQueries):
         # Not repeated: the first attempt may have been committed before the connection was lost.
         return self._do(make, again=False)
 
+    def bandit_named(self, name: str) -> Bandit | None:
+        """The bandit with a name. None has a name with NUL, which PostgreSQL refuses in texts."""
+        return None if "\0" in name else super().bandit_named(name)
+
     def put_checkpoint(self, number: int, checkpoint: Checkpoint) -> None:
         """Store a checkpoint, unless another process has stored a later one."""
         self._write([(PUT_CHECKPOINT + _ONLY_NEWER, (number, *checkpoint))])

@@ -11,8 +11,9 @@ from typing import Any
 
 from superarm.core import Policy, Pools
 from superarm.offpolicy import Propensities
+from superarm.service.problems import Problem
 from superarm.service.processes.child import Wanted
-from superarm.service.processes.pool import NICENESS, Processes
+from superarm.service.processes.pool import NICENESS, EvaluationError, Processes
 from superarm.service.processes.remote import RemoteReward
 
 _WORTH_SENDING = 1 << 20  # less takes milliseconds, as does sending it
@@ -58,7 +59,15 @@ class Sampling:
         with self._lock:
             if self._processes is None:
                 self._processes = Processes("superarm", self._most, NICENESS)
-        return self._processes.ask(Wanted(None, {}, "sample", (sent,)))
+        try:
+            return self._processes.ask(Wanted(None, {}, "sample", (sent,)))
+        except EvaluationError as error:  # the system may have ended it, for lack of memory
+            raise Problem(
+                503,
+                "the process that drew the samples has ended",
+                fix="repeat, or ask for fewer propensities",
+                headers={"Retry-After": "1"},
+            ) from error
 
     def close(self) -> None:
         """End the processes."""

@@ -132,7 +132,7 @@ export const create = (body) => json("POST", "v1/bandits", { body, headers: idem
 export const decide = (id, body) =>
   json("POST", `${banditPath(id)}/decisions`, { body, headers: idempotent() });
 
-/** @type {(id: string, status: string, limit: number) => Promise<{ decisions: Decision[] }>} */
+/** @type {(id: string, status: string, limit: number) => Promise<{ decisions: Decision[], next: string | null }>} */
 export const decisions = (id, status, limit) =>
   json("GET", `${banditPath(id)}/decisions${search({ status, limit })}`);
 

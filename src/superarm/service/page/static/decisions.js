@@ -43,6 +43,11 @@ export function Decisions({ feed, explain }) {
       decisions.length >= view.limit &&
       html`<${Button} class="quiet" onclick=${showMore}>Show more<//>`
     }
+    ${
+      feed.hasOlder &&
+      decisions.length < view.limit &&
+      html`<p class="empty">Older decisions are not listed: the list would be too long.</p>`
+    }
   </section>`;
 }
 

@@ -91,7 +91,7 @@ function Content({ id, found }) {
       <${Table} rows=${rows} nIn=${found.reasons.length} />
     </div>
     <h3>In words</h3>
-    <pre tabindex="0" dir="auto" aria-label="The explanation as text">
+    <pre tabindex="0" aria-label="The explanation as text">
 ${found.text ?? `decision ${id}`}</pre>`;
 }
 

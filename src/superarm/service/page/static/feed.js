@@ -26,6 +26,7 @@ export class Feed {
   bandit = null;
   /** @type {Decision[]} */
   decisions = [];
+  hasOlder = false; // decisions than those
   /** @type {History} */
   history = { points: [], estimate_is: "" };
   /** @type {Verdict | null} */
@@ -110,7 +111,7 @@ export class Feed {
 
   async #load() {
     const { top, query, status, limit } = this.view;
-    const [bandit, { decisions }] = await Promise.all([
+    const [bandit, { decisions, next }] = await Promise.all([
       api.bandit(this.id, top, query),
       api.decisions(this.id, status, limit),
       this.#loadHistory(),
@@ -119,6 +120,7 @@ export class Feed {
     if (this.bandit === null) this.#firstRound = bandit.rounds;
     this.bandit = bandit;
     this.decisions = decisions;
+    this.hasOlder = next !== null;
     this.#watcher ??= watch(this.id, bandit.events, {
       onevents: (events) => this.#arrived(events),
       onstate: (state, error) => {
