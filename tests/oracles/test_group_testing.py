@@ -287,10 +287,12 @@ def test_refuses(options, says):
 
 
 def test_fixed_pools_must_fit_the_reward():
-    policy = sa.gt_qts(sa.LinearReward(5), 2, delta=0.25, pools=Pools.of([[0]], 4))
-    with pytest.raises(ValueError, match="over the reward's 5 arms, got pools over 4"):
-        policy.ask(rng=np.random.default_rng(0))
-    assert policy.evaluations == 0
+    pools, reward = Pools.of([[0]], 4), sa.LinearReward(5)
+    with pytest.raises(ValueError, match="of the reward's arms, got pools over 4"):
+        sa.gt_qts(reward, 2, delta=0.25, pools=pools)
+    oracle = sa.GroupTesting(delta=0.25, pools=pools)
+    with pytest.raises(ValueError, match="of the reward's arms, got pools over 4"):
+        oracle.select(reward, np.full(5, 0.5), 2, rng=np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
+from superarm.oracles import Scheduled
 from superarm.sessions import arms
 from superarm.sets import SpanningTrees
 
@@ -63,6 +64,18 @@ def test_a_belief_that_cannot_grow_says_so():
     with pytest.raises(TypeError, match="Rigid has no add_arms"):
         session.add_arms([6])
     session.explain(session.ask())
+
+
+@pytest.mark.parametrize("inside", [lambda oracle: oracle, lambda oracle: Scheduled(oracle, 3)])
+def test_tests_that_are_fixed_cannot_grow(inside):
+    tests = sa.Pools.random(20, 6, 0.5, rng=np.random.default_rng(0))
+    oracle = inside(sa.GroupTesting(delta=0.2, pools=tests))
+    policy = sa.Policy(sa.BetaBelief(6), oracle, sa.LinearReward(6), 2)
+    session = sa.Session(policy, seed=0, rewards=sa.LinearReward)
+    with pytest.raises(ValueError, match="of the reward's arms, got pools over 6"):
+        session.add_arms([6])
+    assert len(session.names) == len(policy.belief.a) == 6
+    session.ask()
 
 
 def test_names_of_numpy_become_plain():

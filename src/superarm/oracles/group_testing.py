@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from superarm import theory
-from superarm.core import KOrSets, Pools, Reward, as_selection, best_up_to, is_uniform
+from superarm.core import FeasibleSets, KOrSets, Pools, Reward, as_selection, best_up_to, is_uniform
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -23,7 +23,7 @@ from superarm.oracles._budget import as_budget
 from superarm.oracles._group_testing.drawing import SIZES, MadeTests, class_sizes, sized_tests
 from superarm.oracles._group_testing.report import GroupTestingReport
 from superarm.oracles._group_testing.rules import NTests, Rules, summed
-from superarm.oracles._group_testing.settings import as_n_tests, as_pools, one_of
+from superarm.oracles._group_testing.settings import as_n_tests, as_pools, check_pools, one_of
 from superarm.oracles._group_testing.weights import Weights
 from superarm.oracles._state import check_loaded, check_state
 
@@ -154,11 +154,7 @@ class GroupTesting:
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms of the largest grades."""
         theta, feasible = as_selection(reward, theta, k)
-        if self.pools is not None and self.pools.n_arms != reward.n_arms:
-            raise ValueError(
-                f"pools must be over the reward's {reward.n_arms} arms, "
-                f"got pools over {self.pools.n_arms}"
-            )
+        self.check_sets(feasible)
         rules = self._rules_for(reward)
         n_spent = self._remember(reward) if self.decoder == "regression" else 0
         n_most = min(feasible.n_most, reward.n_arms)
@@ -186,6 +182,10 @@ class GroupTesting:
         arms = best_up_to(feasible, grades, rounding, rng=rng)
         self._round += 1  # only now: a round that failed does not count
         return arms
+
+    def check_sets(self, feasible: FeasibleSets) -> None:
+        """Refuse sets of other arms than those of fixed pools."""
+        check_pools(self.pools, feasible)
 
     def adopt(self, arms: IndexArray, k: KOrSets, n_arms: int) -> None:
         """Go on as if ``select`` had returned these arms: count the round."""

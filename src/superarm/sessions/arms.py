@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from superarm.core import Counted, FeasibleSets, KOfM, Policy, Reward, as_feasible
 from superarm.core.arguments import IndexArray, as_number
-from superarm.core.optional import Forgetful, Growable
+from superarm.core.optional import Forgetful, Growable, check_sets
 from superarm.sessions.decisions import Name
 from superarm.sets import Feasible, Group
 from superarm.sets.clash import ClashError
@@ -203,6 +203,7 @@ def add_arms(
     if counted.n_arms != total:
         raise ValueError(f"reward must be of {total} arms, got one of {counted.n_arms}")
     sets = grown(policy.feasible, total)
+    check_sets(oracle, sets)
     # The belief checks the prior: the last step that can fail, and the first that changes anything.
     belief.add_arms(n_new, prior)
     counted.evaluations = policy.evaluations  # the policy's count goes on

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from superarm.core import Pools
+from superarm.core import FeasibleSets, Pools
 from superarm.core.arguments import as_count
 from superarm.oracles._group_testing.rules import NTests
 
@@ -31,3 +31,14 @@ def as_pools(pools: Pools | None) -> Pools | None:
             f"pools must be a Pools, got {type(pools).__name__}; Pools.of makes one from sets"
         )
     return pools
+
+
+def check_pools(pools: Pools | None, feasible: FeasibleSets) -> None:
+    """Refuse sets of another number of arms than that of fixed tests."""
+    if pools is not None:
+        try:
+            feasible.for_arms(pools.n_arms)
+        except ValueError:
+            raise ValueError(
+                f"pools must be over all of the reward's arms, got pools over {pools.n_arms}"
+            ) from None
