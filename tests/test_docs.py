@@ -207,6 +207,39 @@ def test_a_belief_takes_as_much_memory_as_the_costs_say(name):
     assert found == pytest.approx(list(map(int, said.groups())), abs=0.9)
 
 
+class Valueless(sa.LinearReward):
+    """A reward whose batches take no memory of their own."""
+
+    def batch(self, pools, theta):
+        return theta[: len(pools)]
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "grows_with_k"),
+    [
+        ("Singletons", r"(\d+) bytes per arm", False),
+        ("DependentRounding", r"(\d+); 8 bytes per arm", False),
+        ("Greedy", r"(\d+)·k bytes per arm", True),
+    ],
+)
+def test_an_oracle_takes_as_much_memory_as_the_costs_say(name, said, grows_with_k):
+    row = re.search(rf"^\| `{name}`.*$", (ROOT / "docs" / "costs.md").read_text(), re.M).group()
+    n_arms, rng = 20_000, np.random.default_rng(0)
+    theta = rng.random(n_arms)
+    oracle, reward = getattr(sa.oracles, name)(), Valueless(n_arms)
+
+    def taken(k):
+        tracemalloc.start()
+        oracle.select(reward, theta, k, rng=rng)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most / n_arms
+
+    taken(2)  # imports what it needs
+    found = (taken(22) - taken(2)) / 20 if grows_with_k else taken(2)
+    assert found == pytest.approx(int(re.search(said, row).group(1)), abs=2)
+
+
 def test_lemma_1_has_one_factor_p_too_many():
     """The summands before eq. tests2 are the probabilities of the other m - 2 arms."""
     m, p = 12, 0.3
