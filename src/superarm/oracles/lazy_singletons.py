@@ -45,10 +45,10 @@ class LazySingletons:
     given up, with a warning, when an answer contradicts them.
 
     A set is certified given these declarations. A wrong B may exclude an arm whose answer would
-    contradict it. So some evaluations are audits of arms whose bounds leave no doubt: in turn of
-    the arm that the least error of B would put in doubt, and of any. ``report.excluded`` says what
-    share of wrong bounds they exclude. They use no draw of ``rng`` and change no decision as long
-    as the declarations are true.
+    contradict it. So some evaluations are audits of arms whose bounds leave no doubt: in turn the
+    arm that the least error of B would put in doubt, and a random one. ``report.excluded`` says
+    what share of wrong bounds they exclude. They use no draw of ``rng`` and change no decision as
+    long as the declarations are true.
 
     Among other feasible sets than those of k arms, it picks what `Singletons` picks. The set that
     is best by the middles of the bounds is certified if it is best even with its own arms at their
