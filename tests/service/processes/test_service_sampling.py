@@ -115,7 +115,7 @@ def test_little_work_and_code_of_others_stay_here():
         reward = sa.BlackBox(lambda *_: 0.0, n_arms=6, lipschitz=1.0, upper=6.0)
         other = sa.Policy(sa.BetaBelief(6), sa.Singletons(), reward, 2)
         assert made(other, 10_000, rng=None) is None
-        assert made._processes is None  # nothing was started
+        assert not made.helpers.is_started
     with opened(0) as none:
         assert none is None
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from superarm.core.stopping import may_stop
+from superarm.service.problems import Problem
 from superarm.service.processes.child import Made, Wanted
 
-NICENESS = 10  # of processes whose work may wait for requests
+_NICENESS = 10  # of helpers, whose work may wait for requests
 _LOOK_S = 0.05  # between two looks whether the work is still wanted
 
 
@@ -106,6 +107,47 @@ class Processes:
             elif child is not None:
                 child.kill()
             self._changed.notify()
+
+
+class Helpers:
+    """`Processes` of the library's own code, which are started when they are first needed.
+
+    Parameters
+    ----------
+    module
+        A module that they import once, before the first request.
+    most
+        How many processes there may be.
+    work, fix
+        What a process did that has ended before it answered, and what its client may do.
+    """
+
+    def __init__(self, module: str, most: int, work: str, fix: str) -> None:
+        self._module, self._most, self._work, self._fix = module, most, work, fix
+        self._lock = threading.Lock()
+        self._processes: Processes | None = None
+
+    @property
+    def is_started(self) -> bool:
+        """Whether there was a request."""
+        return self._processes is not None
+
+    def ask(self, wanted: Wanted) -> Any:
+        """What a process answers. Raises what it raises."""
+        with self._lock:
+            if self._processes is None:
+                self._processes = Processes(self._module, self._most, _NICENESS)
+        try:
+            return self._processes.ask(wanted)
+        except EvaluationError as error:  # the system may have ended it, for lack of memory
+            detail, headers = f"the process that {self._work} has ended", {"Retry-After": "1"}
+            raise Problem(503, detail, fix=self._fix, headers=headers) from error
+
+    def close(self) -> None:
+        """End the processes."""
+        with self._lock:
+            if self._processes is not None:
+                self._processes.close()
 
 
 class _Child:

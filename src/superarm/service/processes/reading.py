@@ -10,16 +10,14 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 
 from superarm.core.stopping import may_stop
-from superarm.service.problems import Problem
 from superarm.service.processes.child import Wanted
-from superarm.service.processes.pool import NICENESS, EvaluationError, Processes
+from superarm.service.processes.pool import Helpers
 
 LONG = 512 << 10  # bytes of a body; a shorter one takes milliseconds
 _MODULE = "superarm.service.http.app"  # imported by the processes once, before the first body
@@ -42,32 +40,17 @@ class Reading:
     """
 
     def __init__(self, most: int) -> None:
-        self._most, self._lock = most, threading.Lock()
-        self._processes: Processes | None = None
+        self._helpers = Helpers(_MODULE, most, "read the body", "repeat, or send less at once")
         self.threads = ThreadPoolExecutor(most, "superarm-body")
 
     def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a function returns in another process. Raises what it raises."""
         may_stop()  # it may have waited for long
-        with self._lock:
-            if self._processes is None:
-                self._processes = Processes(_MODULE, self._most, NICENESS)
-        try:
-            pieces = self._processes.ask(Wanted(None, {}, "call", (function, *args)))
-        except EvaluationError as error:  # the system may have ended it, for lack of memory
-            raise Problem(
-                503,
-                "the process that read the body has ended",
-                fix="repeat, or send less at once",
-                headers={"Retry-After": "1"},
-            ) from error
-        return loads(pieces)
+        return loads(self._helpers.ask(Wanted(None, {}, "call", (function, *args))))
 
     def close(self) -> None:
         """End the processes."""
-        with self._lock:
-            if self._processes is not None:
-                self._processes.close()
+        self._helpers.close()
         self.threads.shutdown()
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import threading
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 
 from superarm.core import Policy, Pools
 from superarm.offpolicy import Propensities
-from superarm.service.problems import Problem
 from superarm.service.processes.child import Wanted
-from superarm.service.processes.pool import NICENESS, EvaluationError, Processes
+from superarm.service.processes.pool import Helpers
 from superarm.service.processes.remote import RemoteReward
 
 _WORTH_SENDING = 1 << 20  # less takes milliseconds, as does sending it
@@ -33,11 +31,18 @@ class Sampling:
         How many processes there may be.
     least_work
         Less work is not sent: values that are drawn, where a sample is 1,000 more.
+
+    Attributes
+    ----------
+    helpers
+        The processes.
     """
 
     def __init__(self, most: int, least_work: int = _WORTH_SENDING) -> None:
-        self._most, self._least_work, self._lock = most, least_work, threading.Lock()
-        self._processes: Processes | None = None
+        self._least_work = least_work
+        self.helpers = Helpers(
+            "superarm", most, "drew the samples", "repeat, or ask for fewer propensities"
+        )
 
     def __call__(self, policy: Policy, n_samples: int, **options: Any) -> Propensities | None:
         """The samples; None if they are to be drawn here."""
@@ -56,24 +61,11 @@ class Sampling:
     def _ask(self, reward: Any, sent: bytes) -> Any:
         if isinstance(reward, RemoteReward):
             return reward.ask("sample", sent)
-        with self._lock:
-            if self._processes is None:
-                self._processes = Processes("superarm", self._most, NICENESS)
-        try:
-            return self._processes.ask(Wanted(None, {}, "sample", (sent,)))
-        except EvaluationError as error:  # the system may have ended it, for lack of memory
-            raise Problem(
-                503,
-                "the process that drew the samples has ended",
-                fix="repeat, or ask for fewer propensities",
-                headers={"Retry-After": "1"},
-            ) from error
+        return self.helpers.ask(Wanted(None, {}, "sample", (sent,)))
 
     def close(self) -> None:
         """End the processes."""
-        with self._lock:
-            if self._processes is not None:
-                self._processes.close()
+        self.helpers.close()
 
 
 def _may_go(reward: Any) -> bool:
