@@ -248,12 +248,27 @@ def test_arms_that_are_worth_nothing_alone_are_worth_one_warning(zero_is_absent)
         return float(1 - none - one)
 
     reward, rng = box(two, 1.0, zero_is_absent=zero_is_absent), np.random.default_rng(0)
-    with pytest.warns(UserWarning, match="each of the 60 arms.*LocalSearch") as seen:
-        select_often(sa.LazySingletons(), reward, rng, 5)
+    with pytest.warns(UserWarning, match="each of the 60 arms.* to 1, .*LocalSearch") as seen:
+        select_often(sa.LazySingletons(), reward, rng, 20)
     assert len(seen) == 1
+    select_often(sa.LocalSearch(), reward, rng, 10)  # what the warning says to use
     # All warnings are errors here: equal means and different values are as expected.
-    sa.LazySingletons().select(reward, np.full(60, 0.5), 3, rng=rng)
-    sa.LazySingletons().select(box(steep, 3.1), 1e-6 * rng.random(60), 3, rng=rng)
+    lazy = sa.LazySingletons()
+    for _ in range(20):
+        lazy.select(reward, np.full(60, 0.5), 3, rng=rng)
+    small = sa.LazySingletons()
+    for _ in range(20):
+        small.select(box(steep, 3.1), 1e-6 * rng.random(60), 3, rng=rng)
+
+
+def test_arms_below_a_threshold_in_the_first_round_are_not_warned_of():
+    """Thompson sampling shares draws: all samples of the first round are low together."""
+    reward = box(lambda arms, means: float(np.maximum(means - 0.5, 0).sum()), 1.0, n_arms=5)
+    for seed in range(10):
+        policy, rng = sa.thompson(reward, 2), np.random.default_rng(seed)
+        for _ in range(10):
+            arms = policy.ask(rng=rng)
+            policy.tell(arms, [1.0, 0.0], rng=rng)
 
 
 @pytest.mark.parametrize("name", ["network", "waves"])

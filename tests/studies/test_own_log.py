@@ -258,6 +258,15 @@ def test_rows_without_an_outcome_are_said(folder, tmp_path, valued):
     assert (numbers["n_missing"], numbers["n_incomplete"]) == (n_missing, n_incomplete)
 
 
+def test_outcomes_far_below_1_are_said_in_the_report(folder, tmp_path):
+    """And by no warning of Python, which would be an error here."""
+    query = "SELECT * EXCLUDE click, 0.01 * click AS click FROM shown"
+    done = asked(folder / "duck.db", tmp_path, "--sql", query)
+    assert done.exit_code == 0, done.output
+    for text in (" ".join(done.output.split()), (tmp_path / "report.html").read_text()):
+        assert "Warning: Outcomes that are not 0 are about 0.01" in text
+
+
 def test_a_log_without_a_known_round_is_described_and_not_valued(tmp_path):
     rows = ["request_id,item_id,click,propensity", "1,a,1,0.5", "1,b,,0.5", "2,b,1,0.5", "2,c,,0.5"]
     (tmp_path / "log.csv").write_text("\n".join(rows))

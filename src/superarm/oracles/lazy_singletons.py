@@ -17,7 +17,7 @@ from superarm.core.showing import one_line
 from superarm.oracles._bounds import LazySingletonsReport
 from superarm.oracles._budget import as_budget
 from superarm.oracles._lazy.audits import AUDITS, arm_to_audit, as_audits, doubtful
-from superarm.oracles._lazy.contradictions import warn_of_equal
+from superarm.oracles._lazy.contradictions import EARLY, warn_of_equal
 from superarm.oracles._lazy.look_ahead import NEW, PLAINLY_TOO_LARGE, last_place, look_ahead
 from superarm.oracles._lazy.saved_arms import from_state, state_of
 from superarm.oracles._lazy.single_arms import SingleArms
@@ -45,10 +45,10 @@ class LazySingletons:
     given up, with a warning, when an answer contradicts them.
 
     A set is certified given these declarations. A wrong B may exclude an arm whose answer would
-    contradict it. So some evaluations are audits of arms whose bounds leave no doubt: in turn of
-    the arm that the least error of B would put in doubt, and of any. ``report.excluded`` says what
-    share of wrong bounds they exclude. They use no draw of ``rng`` and change no decision as long
-    as the declarations are true.
+    contradict it. So some evaluations are audits of arms whose bounds leave no doubt: in turn the
+    arm that the least error of B would put in doubt, and a random one. ``report.excluded`` says
+    what share of wrong bounds they exclude. They use no draw of ``rng`` and change no decision as
+    long as the declarations are true.
 
     Among other feasible sets than those of k arms, it picks what `Singletons` picks. The set that
     is best by the middles of the bounds is certified if it is best even with its own arms at their
@@ -88,6 +88,7 @@ class LazySingletons:
     """
 
     report: LazySingletonsReport | None = None
+    is_start = False  # whether `LocalSearch` begins with the sets, which may then be random
 
     __repr__ = one_line
 
@@ -119,8 +120,8 @@ class LazySingletons:
             # A declaration that an audit shows to be wrong is corrected, and the set is found anew.
             if not (is_audited and now.audit(arms)):
                 break
-        if known.audits.rounds == 1:
-            warn_of_equal(known, theta, now.lower, now.upper)
+        if known.audits.rounds == EARLY and not self.is_start:
+            warn_of_equal(known, theta)
         found = now.lower, now.upper, now.evaluations, certified
         self.report = LazySingletonsReport(*found, known.audits.made, known.audits.drawn)
         return arms

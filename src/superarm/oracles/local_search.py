@@ -126,6 +126,8 @@ class LocalSearch:
         audits = AUDITS if self.budget is None else 0.0
         default = LazySingletons(budget=self.budget, audits=audits)
         self.start: Oracle = default if start is None else start
+        if isinstance(self.start, LazySingletons):
+            self.start.is_start = True
         self._counted: Counted | None = None
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:

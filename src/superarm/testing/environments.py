@@ -35,7 +35,7 @@ def check_environment(make: Callable[[], Environment], *, seed: int = 0) -> None
     outcomes = environment.pull(arms, rng=np.random.default_rng(seed))
     # A fresh one, since a pull may change the means of the next round.
     again = make().pull(arms, rng=np.random.default_rng(seed))
-    claim_array(outcomes, (2,), "pull gives one outcome per arm, which")
+    claim_array(outcomes, (2,), "what pull returns")
     claim(
         np.array_equal(outcomes, again, equal_nan=True),
         "the same generator must give the same outcomes",

@@ -63,6 +63,18 @@ def test_a_list_of_long_decisions_ends_early(visit, other, bandit):
     assert page.get_by_text("Show more").count() == 0
 
 
+def test_a_longer_list_on_its_way_is_not_said_to_be_too_long(visit, other, bandit):
+    for _ in range(31):
+        decide(other, bandit)
+    page = visit()
+    page.route("**/decisions?*limit=60*", lambda route: None)  # never answered
+    page.goto(page.url + f"#/b/{bandit['id']}")
+    page.get_by_role("button", name="Show more").click()
+    page.get_by_role("button", name="Live").click()  # draws the page again
+    page.get_by_role("button", name="Paused").wait_for()
+    assert page.get_by_text("Older decisions are not listed").count() == 0
+
+
 def test_a_bandit_whose_reward_has_no_estimates(visit, bandit):
     page = visit()
     point = {"round": 1, "time": 1.0, "estimate": None, "evaluations": 3, "told": 1}

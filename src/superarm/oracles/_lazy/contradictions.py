@@ -7,6 +7,7 @@ worth a warning, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,9 @@ Again = Callable[[int, float], float | None]
 # Two answers to the same question may differ by this share: batches and single calls round
 # differently.
 SLACK = 1e-9
-# Values are the same up to this share of what B allows. Fewer arms may be so by accident.
-_SAME, _ENOUGH = 1e-12, 3
+# Values are the same up to this share of what B allows. Fewer arms may be so by accident, and all
+# arms in early rounds, where all means may be below a threshold.
+_SAME, _ENOUGH, EARLY = 1e-12, 3, 8
 # By what factor a B of 0 is raised, and a margin for rounding when B is raised.
 _RAISE_ZERO, _MARGIN = 2.0, 1 + 1e-9
 
@@ -86,18 +88,18 @@ def correct(
         _warn(known, f"the reward declares monotone, but {what}")
 
 
-def warn_of_equal(
-    known: SingleArms, theta: FloatArray, lower: FloatArray, upper: FloatArray
-) -> None:
-    """Warn if arms of different means are all known to be worth the same alone."""
-    if len(theta) < _ENOUGH or np.ptp(theta) == 0:
+def warn_of_equal(known: SingleArms, theta: FloatArray) -> None:
+    """Warn if the means of arms differ, and all arms were worth the same in all answers."""
+    if known.n_arms < _ENOUGH or np.ptp(theta) == 0 or not known.n.all():
         return
+    there = np.arange(len(known.x))[:, None] < known.n
+    x, f = known.x[there], known.f[there]
     # Means that differ so much may change values by so much, and rounding by far less.
-    if upper.max() - lower.min() <= _SAME * known.lipschitz.max() * np.ptp(theta):
+    if np.ptp(x) > 0 and np.ptp(f) <= _SAME * known.lipschitz.max() * np.ptp(x) < math.inf:
         warn_user(
-            f"each of the {len(theta)} arms is worth {lower[0]:g} alone, whatever its mean, so "
-            "that LazySingletons picks at random; if arms are worth more together than alone, use "
-            "LocalSearch, and see what superarm.inspect says"
+            f"each of the {known.n_arms} arms is worth {f[0]:g} alone, at means from {x.min():.2g} "
+            f"to {x.max():.2g}, so that LazySingletons picks at random; if arms are worth more "
+            "together than alone, use LocalSearch, and see what superarm.inspect says"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -49,6 +50,8 @@ class Finding:
     n_missing, n_incomplete
         How many rows have no outcome, and how many rounds have such a row. Estimates leave out
         these rounds.
+    size
+        The mean outcome, each weighted by itself: the size of outcomes that are not 0.
     """
 
     method: Method
@@ -59,6 +62,7 @@ class Finding:
     places_luck: float
     n_missing: int
     n_incomplete: int
+    size: float
 
 
 def method_of(log: ShownLog) -> tuple[Method, str]:
@@ -85,13 +89,26 @@ def analyse(log: ShownLog, k: int, *, seed: int) -> Finding:
     luck = luck_of_rates([one["shown"] for one in places], [one["rate"] for one in places])
     missing = np.isnan(log.outcomes)
     n_incomplete = len(np.unique(log.rounds[missing]))
-    items = _items(log, k, seed)
-    return Finding(method, why, items, valued, places, luck, int(missing.sum()), n_incomplete)
+    total = float(np.nansum(log.outcomes))
+    size = float(np.nansum(log.outcomes**2)) / total if total else 1.0
+    return Finding(
+        method,
+        why,
+        _items(log, k, seed),
+        valued,
+        places,
+        luck,
+        int(missing.sum()),
+        n_incomplete,
+        size,
+    )
 
 
 def _items(log: ShownLog, k: int, seed: int) -> list[dict[str, Any]]:
     policy = thompson(LinearReward(log.n_arms), k)
-    log.teach(policy, rng=np.random.default_rng(seed))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "outcomes are far below 1")  # the report says this
+        log.teach(policy, rng=np.random.default_rng(seed))
     posterior: Any = policy.belief.posterior(np.arange(log.n_arms))
     means, (lows, highs) = posterior.mean(), posterior.interval(_LEVEL)
     sums, counts = log.counts()

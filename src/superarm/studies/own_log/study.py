@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from superarm.beliefs.learned_prior import SMALL
 from superarm.offpolicy.shown import ShownLog
 from superarm.reporting import RequestError, files
 from superarm.reporting.files import as_csv, lacks
@@ -17,6 +18,7 @@ from superarm.studies import own_table
 from superarm.studies.own_log.analysis import Finding, Valued, analyse
 from superarm.studies.own_log.sources import Columns, Source
 from superarm.studies.own_table import OwnTable, TableError
+from superarm.studies.own_table.messages import SMALL_OUTCOMES
 from superarm.studies.study import Done
 from superarm.version import __version__
 
@@ -152,6 +154,8 @@ def _notes(found: Finding, source: Source, columns: Columns, k: int) -> list[str
     said = [found.why]
     if found.n_missing:
         said.append(_about_missing(found, sum(one["shown"] for one in found.items)))
+    if found.size < SMALL:
+        said.append(f"Warning: {SMALL_OUTCOMES.format(found.size)}")
     said += [f"Beware, {one.policy}: {one.warning}" for one in found.valued if one.warning]
     if len(found.places) > 1:
         said.append(_about_places(found))

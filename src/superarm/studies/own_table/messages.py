@@ -18,6 +18,11 @@ from superarm.studies.own_table.analysis import Analysis
 from superarm.studies.own_table.learnable import rows_for
 
 _MOST_MISSING = 0.9  # a larger share of missing cells gets a warning
+SMALL_OUTCOMES = (
+    "Outcomes that are not 0 are about {:.2g}, and Thompson sampling learns little from outcomes "
+    "far below 1. Divide all of them by a smaller number, such as a value that few exceed, and "
+    "write 1 for what is then above 1."
+)
 _SMALL = 0.1  # luck that is below this share of the random baseline is called small
 
 
@@ -40,11 +45,7 @@ def warnings(analysis: Analysis) -> list[str]:
             f"(superarm.offpolicy)."
         )
     if analysis.size < SMALL:
-        found.append(
-            f"Outcomes that are not 0 are about {analysis.size:.2g}, and Thompson sampling learns "
-            f"little from outcomes far below 1. Divide all of them by a smaller number, such as a "
-            f"value that few exceed, and write 1 for what is then above 1."
-        )
+        found.append(SMALL_OUTCOMES.format(analysis.size))
     if learnable.is_luck:
         found.append(
             f"The gap may be luck: nothing shows that the arms differ (p = "

@@ -44,8 +44,7 @@ export function Decisions({ feed, explain }) {
       html`<${Button} class="quiet" onclick=${showMore}>Show more<//>`
     }
     ${
-      feed.hasOlder &&
-      decisions.length < view.limit &&
+      feed.isCut &&
       html`<p class="empty">Older decisions are not listed: the list would be too long.</p>`
     }
   </section>`;

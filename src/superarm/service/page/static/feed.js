@@ -26,7 +26,7 @@ export class Feed {
   bandit = null;
   /** @type {Decision[]} */
   decisions = [];
-  hasOlder = false; // decisions than those
+  isCut = false; // older decisions are left out
   /** @type {History} */
   history = { points: [], estimate_is: "" };
   /** @type {Verdict | null} */
@@ -120,7 +120,7 @@ export class Feed {
     if (this.bandit === null) this.#firstRound = bandit.rounds;
     this.bandit = bandit;
     this.decisions = decisions;
-    this.hasOlder = next !== null;
+    this.isCut = next !== null && decisions.length < limit;
     this.#watcher ??= watch(this.id, bandit.events, {
       onevents: (events) => this.#arrived(events),
       onstate: (state, error) => {
