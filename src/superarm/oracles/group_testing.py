@@ -154,7 +154,8 @@ class GroupTesting:
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms of the largest grades."""
         theta, feasible = as_selection(reward, theta, k)
-        self.check_sets(feasible)
+        if self.pools is not None:
+            self.check_sets(feasible)
         rules = self._rules_for(reward)
         n_spent = self._remember(reward) if self.decoder == "regression" else 0
         n_most = min(feasible.n_most, reward.n_arms)

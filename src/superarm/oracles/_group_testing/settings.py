@@ -35,10 +35,11 @@ def as_pools(pools: Pools | None) -> Pools | None:
 
 def check_pools(pools: Pools | None, feasible: FeasibleSets) -> None:
     """Refuse sets of another number of arms than that of fixed tests."""
-    if pools is not None:
-        try:
-            feasible.for_arms(pools.n_arms)
-        except ValueError:
-            raise ValueError(
-                f"pools must be over all of the reward's arms, got pools over {pools.n_arms}"
-            ) from None
+    if pools is None:
+        return
+    try:
+        feasible.for_arms(pools.n_arms)
+    except ValueError:
+        raise ValueError(
+            f"pools must be over all of the reward's arms, got pools over {pools.n_arms}"
+        ) from None
