@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from superarm.service.bandits import parts
+from superarm.service.bandits.sizes import MOST_DECISIONS
 from superarm.service.http import misfits
 
 
@@ -184,7 +185,7 @@ class GroupBody(Strict):
 class DecideBody(Strict):
     """Constraints of this round; ``n`` for several decisions at once."""
 
-    n: Annotated[int, Field(ge=1, le=10_000), _WHOLE] | None = Field(
+    n: Annotated[int, Field(ge=1, le=MOST_DECISIONS), _WHOLE] | None = Field(
         None, description="Number of decisions, answered as a list: all are issued or none."
     )
     k: Count | None = Field(None, description="Number of arms, if not the bandit's own.")
